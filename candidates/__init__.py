@@ -1,0 +1,1 @@
+"""Candidate sources, blending and filters: who comes into question."""

@@ -1,0 +1,1 @@
+"""A directory that deploys as one: configuration, models, tables, indexes, features."""

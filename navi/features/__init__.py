@@ -1,0 +1,1 @@
+"""Features: item tables, keyed stores, and the one implementation of every transform."""

@@ -1,0 +1,1 @@
+"""Models in memory, and the backends that run them."""

@@ -1,0 +1,1 @@
+"""The RPC front and its services."""

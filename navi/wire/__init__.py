@@ -1,0 +1,1 @@
+"""Generated messages, and the codecs between them and the vocabulary."""

@@ -1,0 +1,1 @@
+"""Generated code of `navi.v1`; regenerate with `make protos`."""

@@ -1,0 +1,1 @@
+"""The funnel and its stages, policy and training: who wins."""

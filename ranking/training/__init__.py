@@ -1,0 +1,1 @@
+"""Makes models and bundles out of data."""
