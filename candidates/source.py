@@ -1,19 +1,31 @@
 """The seams through which candidates come and go: sources and filters."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
+
+import numpy as np
 
 from candidates.context import Context
 from navi.core.arrays import F32, I64, Mask
 from navi.core.candidates import Candidates
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fetched:
-    """What a source found, best first: table rows int64 [n] without repeats, and its own scores float32 [n]."""
+    """What a source found, best first.
+
+    rows: int64 [n], rows of the item table without repeats. scores: float32 [n], its own, comparable among themselves
+    only. dropped: what it was asked for and left out, counts by reason.
+    """
 
     rows: I64
     scores: F32
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def nothing(cls) -> "Fetched":
+        return cls(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
 
 
 class Source(Protocol):

@@ -50,6 +50,11 @@ class Ranking:
     as_of: float
     seed: int
 
+    def sources_of(self) -> list[list[str]]:
+        """Names of the sources that brought each item."""
+        names = list(enumerate(self.source_names))
+        return [[name for bit, name in names if int(mask) >> bit & 1] for mask in self.sources]
+
 
 class RowStatus(IntEnum):
     """What became of one row of a `Score` call."""

@@ -1,0 +1,128 @@
+"""`navi query`: one request to a running server, and its answer as a table."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console, Group
+from rich.table import Table
+
+from navi.cli.arguments import features_of, key_of, keys_of, time_of
+
+if TYPE_CHECKING:
+    from navi.core.ranking import Ranking
+
+
+def run(
+    target: Annotated[str, typer.Option(help="host:port of the server.")] = "127.0.0.1:50051",
+    pipeline: Annotated[str, typer.Option(help="Pipeline; may be left out where the server has one.")] = "",
+    user: Annotated[str | None, typer.Option(help="User key; left out: anonymous.")] = None,
+    k: Annotated[int, typer.Option("--k", "-k", help="How many.")] = 10,
+    feature: Annotated[list[str] | None, typer.Option("--feature", "-f", help="Request feature, name=value.")] = None,
+    exclude: Annotated[str, typer.Option(help="Item ids to leave out, comma-separated.")] = "",
+    candidates: Annotated[str, typer.Option(help="Item ids to consider beside those found, comma-separated.")] = "",
+    as_of: Annotated[str | None, typer.Option(help="Seconds since the epoch, or ISO 8601.")] = None,
+    seed: Annotated[int | None, typer.Option(help="What random choices are drawn from.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds.")] = 5.0,
+    show: Annotated[Path | None, typer.Option(help="Bundle whose item columns are shown beside the ids.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Ask a running server for the best k for a user."""
+    from navi.client import Client
+
+    with Client(target, timeout_s=timeout) as client:
+        ranking = client.rank(
+            pipeline=pipeline,
+            user=None if user is None else key_of(user),
+            k=k,
+            features=features_of(feature or []),
+            exclude=keys_of(exclude),
+            candidates=keys_of(candidates),
+            as_of=time_of(as_of),
+            seed=seed,
+        )
+    if as_json:
+        print(json.dumps(as_dict(ranking), indent=2, ensure_ascii=False))  # noqa: T201 - for other programs
+    else:
+        Console().print(as_view(ranking, item_columns(ranking, show)))
+
+
+def as_dict(ranking: "Ranking") -> dict[str, Any]:
+    """A ranking in JSON's types; scores that are not finite become null."""
+    return {
+        "items": [
+            {"id": key, "score": score, "sources": sources, **{name: tasks[name][at] for name in tasks}}
+            for tasks in [{name: _numbers(values) for name, values in ranking.tasks.items()}]
+            for at, (key, score, sources) in enumerate(
+                zip(ranking.ids.tolist(), _numbers(ranking.scores), ranking.sources_of(), strict=True)
+            )
+        ],
+        "stages": [
+            {"name": s.name, "in": s.rows_in, "out": s.rows_out, "us": s.microseconds, "degraded": s.degraded, "dropped": dict(s.dropped)}
+            for s in ranking.stages
+        ],
+        "degradations": [
+            {"stage": d.stage, "reason": d.reason, "detail": d.detail, "rows": d.rows} for d in ranking.degradations
+        ],
+        "shortfall": dict(ranking.shortfall),
+        "models": dict(ranking.models),
+        "as_of": ranking.as_of,
+        "seed": ranking.seed,
+    }
+
+
+def as_view(ranking: "Ranking", columns: dict[str, list[str]]) -> Group:
+    """A ranking as tables for a person."""
+    parts: list[Any] = [_items(ranking, columns), _stages(ranking)]
+    parts += [f"[yellow]degraded[/] {d.stage}: {d.reason} ({d.detail})" for d in ranking.degradations]
+    if ranking.shortfall:
+        lost = ", ".join(f"{reason} {count:,}" for reason, count in ranking.shortfall.items())
+        parts.append(f"[yellow]fewer than k[/]: {lost}")
+    parts.append("models: " + (", ".join(f"{name} {version}" for name, version in ranking.models.items()) or "none"))
+    return Group(*parts)
+
+
+def item_columns(ranking: "Ranking", bundle: Path | None) -> dict[str, list[str]]:
+    """What the bundle's first table that knows the ids says of them, column by column, as text."""
+    if bundle is None:
+        return {}
+    from navi.bundle.config import read_config
+    from navi.features.item_table import ItemTable
+
+    for entry in read_config(bundle).tables.values():
+        table = ItemTable.open(bundle / entry.path)
+        if table.ids.is_text == ranking.ids.is_text:
+            rows = table.lookup(ranking.ids)
+            return {name: [_cell(table.column(name).row(row)) if row >= 0 else "" for row in rows] for name in table.columns}
+    return {}
+
+
+def _items(ranking: "Ranking", columns: dict[str, list[str]]) -> Table:
+    table = Table("#", "id", "score", *ranking.tasks, "sources", *columns)
+    sources = ranking.sources_of()
+    for at, key in enumerate(ranking.ids.tolist()):
+        tasks = [f"{values[at]:.4f}" for values in ranking.tasks.values()]
+        shown = [values[at] for values in columns.values()]
+        table.add_row(str(at + 1), str(key), f"{ranking.scores[at]:.4f}", *tasks, ", ".join(sources[at]), *shown)
+    return table
+
+
+def _stages(ranking: "Ranking") -> Table:
+    table = Table("stage", "in", "out", "ms", "dropped")
+    for stage in ranking.stages:
+        dropped = ", ".join(f"{reason} {count:,}" for reason, count in stage.dropped.items())
+        name = f"[yellow]{stage.name}[/]" if stage.degraded else stage.name
+        table.add_row(name, f"{stage.rows_in:,}", f"{stage.rows_out:,}", f"{stage.microseconds / 1000:.2f}", dropped)
+    return table
+
+
+def _cell(values: Any) -> str:
+    if values is None:
+        return ""
+    return ", ".join(f"{value:.4g}" if isinstance(value, float | np.floating) else str(value) for value in values)
+
+
+def _numbers(values: Any) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]

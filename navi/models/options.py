@@ -1,0 +1,31 @@
+"""How a model is run: what an operator decides about it."""
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from navi.features.inputs import Strict
+
+Provider: TypeAlias = Literal["cpu", "cuda", "tensorrt"]
+
+
+class ModelOptions(Strict):
+    """The run-time options of one model in `navi.toml`."""
+
+    format: Literal["onnx", "pt2"] = Field(default="onnx", description="Which of the model's files to run.")
+    provider: Provider = Field(default="cpu", description="Where to run it; what is not there is an error.")
+    allow_fallback: bool = Field(default=False, description="Run on the CPU, and say so, where `provider` is not there.")
+    threads: int = Field(default=1, ge=1, le=1024, description="Threads inside one run, on the CPU.")
+    compile: bool = Field(default=False, description="Compile a pt2 model (torch.compile; needs a C++ compiler).")
+    trusted: bool = Field(default=False, description="Allow pt2 archives, which are code; they are refused otherwise.")
+    max_rows: int = Field(default=1024, ge=1, description="Rows up to which requests are put into one run.")
+    linger_us: int = Field(default=0, ge=0, description="Microseconds that a free worker waits for company; 0: none.")
+    workers: int = Field(default=1, ge=1, le=64, description="Runs of this model at one time.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "ModelOptions":
+        if self.format == "onnx" and self.compile:
+            raise ValueError("compile is for pt2 models; ONNX Runtime optimises by itself")
+        if self.format == "pt2" and self.provider == "tensorrt":
+            raise ValueError("provider tensorrt runs onnx models only")
+        return self

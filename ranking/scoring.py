@@ -1,0 +1,119 @@
+"""Coarse scores, the heavy model's scores, and the one score that they are combined to."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from candidates.context import Context
+from candidates.lookup import rows_of
+from navi.core.arrays import F32
+from navi.core.candidates import Candidates
+from navi.core.errors import InvalidArgument, StageError
+from navi.core.query import Query, Supplied
+from navi.core.ranking import RowStatus, Scores
+from navi.ops import top_k
+from ranking.hydration import hydrate
+from ranking.runner import Outcome, Runner
+from ranking.stages.rerank import TASK_PREFIX
+from ranking.steps import Step, Steps
+
+SCORE = "score"
+COARSE = "coarse"
+BLEND = "blend"
+
+
+def coarse(run: Runner, context: Context, candidates: Candidates, steps: Steps) -> Candidates:
+    """The best `keep` by the coarse score, best first; by the sources' order where there is none."""
+    if steps.coarse is not None and len(candidates) > 0:
+        candidates = run.stage(steps.coarse.name, steps.coarse.stage, context, candidates)
+    if len(candidates) <= steps.keep:
+        return candidates
+
+    def cut() -> Outcome[Candidates]:
+        best = top_k(order_scores(candidates), candidates.rows, steps.keep)
+        return Outcome(candidates.take(best), steps.keep, {"below_cut": len(candidates) - steps.keep})
+
+    return run.required("cut", len(candidates), cut)
+
+
+def rerank(run: Runner, context: Context, candidates: Candidates, steps: Steps) -> Candidates:
+    """The candidates with each task's score and with `score`; where the model cannot answer, `score` keeps the order."""
+    if len(candidates) == 0:
+        return candidates.with_column(SCORE, np.empty(0, dtype=np.float32))
+    if steps.rerank is not None:
+        scored = run.stage(steps.rerank.name, steps.rerank.stage, context, candidates, share=steps.rerank.share)
+        if scored is not candidates:
+            candidates = run.stage(steps.combine.name, steps.combine.stage, context, scored)
+    if SCORE not in candidates.columns:
+        candidates = candidates.with_column(SCORE, spaced(candidates))
+    _count_non_finite(run, candidates)
+    return candidates
+
+
+def score_supplied(run: Runner, query: Query, steps: Steps) -> Scores:
+    """Scores position for position; an unknown item has none. What fails ends the query: there is nothing to fall back on."""
+    if query.supplied is None or len(query.supplied.ids) == 0:
+        raise InvalidArgument("candidates", "are missing: Score scores the candidates given")
+    rows = rows_of(steps.table, query.supplied.ids, field="candidates.ids")
+    known = np.flatnonzero(rows >= 0)
+    columns = {name: column.take(known) for name, column in query.supplied.columns.items()}
+    asked = replace(query, supplied=Supplied(ids=query.supplied.ids.take(known), columns=columns))
+    context = hydrate(run, asked, steps)
+    candidates = Candidates(rows[known], np.zeros(len(known), dtype=np.uint32))
+    for step in steps.scoring():
+        candidates = run.required(step.name, len(candidates), lambda step=step, now=candidates: _outcome(step, context, now))
+    return _scores(run, query, candidates, rows=rows, known=known, steps=steps)
+
+
+def order_scores(candidates: Candidates) -> F32:
+    """The column that says how good the candidates are so far."""
+    for name in (SCORE, COARSE, BLEND):
+        if name in candidates.columns:
+            return candidates.columns[name]
+    raise StageError("order", "there is no column to order candidates by")
+
+
+def spaced(candidates: Candidates) -> F32:
+    """Scores in (0, 1], evenly spaced, in the order so far: what policy can work on where no model has scored."""
+    n = len(candidates)
+    order = top_k(order_scores(candidates), candidates.rows, n)
+    scores = np.empty(n, dtype=np.float32)
+    scores[order] = (n - np.arange(n, dtype=np.float32)) / np.float32(n)
+    return scores
+
+
+def _outcome(step: Step, context: Context, candidates: Candidates) -> Outcome[Candidates]:
+    after = step.stage.run(context, candidates)
+    if not np.array_equal(after.rows, candidates.rows):
+        raise StageError(step.name, "changed the candidates that it was to score")
+    return Outcome(after, len(after))
+
+
+def _count_non_finite(run: Runner, candidates: Candidates) -> None:
+    bad = int(np.count_nonzero(~np.isfinite(candidates.columns[SCORE])))
+    if bad:
+        run.degrade("rerank", "non_finite", f"{bad} scores are not finite and stand last", rows=bad)
+
+
+def _scores(run: Runner, query: Query, candidates: Candidates, *, rows: np.ndarray, known: np.ndarray, steps: Steps) -> Scores:
+    def spread(values: F32) -> F32:
+        out = np.full(len(rows), np.nan, dtype=np.float32)
+        out[known] = values
+        return out
+
+    score = spread(order_scores(candidates)) if len(known) else spread(np.empty(0, dtype=np.float32))
+    status = np.where(rows < 0, RowStatus.UNKNOWN_ITEM, np.where(np.isfinite(score), RowStatus.OK, RowStatus.NON_FINITE))
+    tasks = {
+        name.removeprefix(TASK_PREFIX): spread(values)
+        for name, values in candidates.columns.items()
+        if name.startswith(TASK_PREFIX)
+    }
+    return Scores(
+        scores=score,
+        tasks=tasks,
+        status=status.astype(np.uint8),
+        stages=tuple(run.stages),
+        models=steps.versions(),
+        degradations=tuple(run.degradations),
+        as_of=query.as_of,
+    )
