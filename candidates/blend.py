@@ -24,7 +24,7 @@ class Blend:
     """How a pipeline merges its sources, which it names by position.
 
     weights: one a source, positive. guaranteed: positions of sources whose candidates `limit` never cuts (those that
-    the caller supplied: whoever names a candidate gets it considered). They take places of the others, best of those first to stay;
+    the caller supplied: who names a candidate has it considered). They take places from the rest, whose best stay;
     where they alone are more than `limit`, all of them pass and nothing else does.
     """
 
@@ -33,13 +33,15 @@ class Blend:
     limit: int
     guaranteed: frozenset[int] = frozenset()
 
-    def merge(self, lists: Sequence[Fetched]) -> Candidates:
-        """Candidates best first, ties by row, from one list a source (an empty one where it was left out)."""
+    def merge(self, lists: Sequence[Fetched]) -> tuple[Candidates, int]:
+        """(candidates best first, ties by row; how many more `limit` cut), from one list a source, empty where it was
+        left out."""
         fuse = reciprocal_rank_fusion if self.method == "reciprocal_rank_fusion" else weighted_round_robin
         merged = fuse(lists, self.weights)
         if len(merged) <= self.limit:
-            return merged
-        return _cut(merged, self.limit, sum(1 << source for source in self.guaranteed))
+            return merged, 0
+        kept = _cut(merged, self.limit, sum(1 << source for source in self.guaranteed))
+        return kept, len(merged) - len(kept)
 
 
 def reciprocal_rank_fusion(lists: Sequence[Fetched], weights: Sequence[float], *, constant: float = 60.0) -> Candidates:

@@ -35,4 +35,5 @@ class Context:
         with self._lock:
             if name not in self._memo:
                 self._memo[name] = make()
-            return self._memo[name]
+            made: T = self._memo[name]
+            return made

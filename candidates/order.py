@@ -33,7 +33,7 @@ def time_column(table: ItemTable, name: str, *, option: str) -> Column:
 
 
 def descending(column: Column) -> tuple[I64, Array]:
-    """(rows int64 [m], their values), the greatest first, ties by row; without rows whose value is missing or not finite."""
+    """(rows int64 [m], their values), the greatest first, ties by row; rows without a finite value are not there."""
     values = column.values.reshape(-1)
     usable = np.isfinite(values) if column.valid is None else column.valid & np.isfinite(values)
     rows = np.flatnonzero(usable)
@@ -44,7 +44,7 @@ def descending(column: Column) -> tuple[I64, Array]:
     return rows[order], kept[order]
 
 
-def first_not_after(times: I64, as_of: float) -> int:
-    """Where in `times` (int64 [n], newest first) those at or before `as_of` begin."""
+def first_not_after(inverted: I64, as_of: float) -> int:
+    """Where times at or before `as_of` begin in an order of times, the newest first, given as `~times` (int64 [n])."""
     bound = np.int64(np.clip(np.floor(as_of), -(2.0**62), 2.0**62))
-    return int(np.searchsorted(~times, ~bound, side="left"))
+    return int(np.searchsorted(inverted, ~bound, side="left"))

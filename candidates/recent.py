@@ -15,10 +15,13 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecentSource:
-    """Items by time, the newest first. rows: int64 [m] in that order; times: int64 [m], seconds since the epoch."""
+    """Items by time, the newest first. rows: int64 [m] in that order.
+
+    inverted: int64 [m], `~times` (seconds since the epoch), which rises, so that it can be searched.
+    """
 
     rows: I64
-    times: I64
+    inverted: I64
 
     @property
     def uses_user(self) -> bool:
@@ -26,11 +29,12 @@ class RecentSource:
 
     def fetch(self, context: Context, quota: int) -> Fetched:
         """The newest at or before `as_of`; their score is minus the age in days."""
-        start = first_not_after(self.times, context.query.as_of)
-        age = context.query.as_of - self.times[start : start + quota]
+        start = first_not_after(self.inverted, context.query.as_of)
+        age = context.query.as_of - ~self.inverted[start : start + quota]
         return Fetched(self.rows[start : start + quota], (-age / _DAY).astype(np.float32))
 
 
 def recent(parts: Parts, *, column: str = "created_at") -> RecentSource:
     """column: the time of each item, int64 seconds since the epoch; items without it are not offered."""
-    return RecentSource(*descending(time_column(parts.table, column, option="column")))
+    rows, times = descending(time_column(parts.table, column, option="column"))
+    return RecentSource(rows, ~times)

@@ -29,7 +29,7 @@ class Fetched:
 
 
 class Source(Protocol):
-    """Finds candidates for a query. Safe to call from many threads; raises what it likes: it is left out, and said so."""
+    """Finds candidates for a query. Safe to call from many threads. One that raises is left out, and that is said."""
 
     @property
     def uses_user(self) -> bool:
@@ -47,6 +47,11 @@ class Filter(Protocol):
     @property
     def reason(self) -> str:
         """Why a candidate is dropped, as one word for counts (`seen`, `excluded`)."""
+        ...
+
+    @property
+    def uses_user(self) -> bool:
+        """Whether it reads `context.user`: without the user's features it could not hide what it has to."""
         ...
 
     def keep(self, context: Context, candidates: Candidates) -> Mask:

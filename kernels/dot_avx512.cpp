@@ -1,7 +1,7 @@
 #include "dot.hpp"
 
 #ifdef NAVI_X86
-#include "reduce_avx2.hpp"
+#include "x86_lanes.hpp"
 
 namespace navi {
 namespace {
@@ -25,10 +25,11 @@ __attribute__((target("avx2,fma,avx512f"))) void dot_rows_avx512(const float* co
     for (std::int64_t i = 0; i < kDotRows; ++i) sums[i] = _mm512_fmadd_ps(_mm512_loadu_ps(rows[i] + at), q, sums[i]);
   }
   if (at < dims) {
-    const auto mask = static_cast<__mmask16>((1U << (dims - at)) - 1);
-    const __m512 q = _mm512_maskz_loadu_ps(mask, query + at);
+    const Tail tail = tail_of(at, dims, kLanes);
+    const auto mask = static_cast<__mmask16>(((1U << tail.count) - 1) << tail.first);
+    const __m512 q = _mm512_maskz_loadu_ps(mask, query + tail.begin);
     for (std::int64_t i = 0; i < kDotRows; ++i) {
-      sums[i] = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, rows[i] + at), q, sums[i]);
+      sums[i] = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, rows[i] + tail.begin), q, sums[i]);
     }
   }
   _mm_storeu_ps(out, reduce4(halves(sums[0]), halves(sums[1]), halves(sums[2]), halves(sums[3])));

@@ -8,15 +8,16 @@ constexpr std::int64_t kLanes = 16;
 
 float dot(const float* row, const float* query, std::int64_t dims) {
   float sums[kLanes] = {};
-  std::int64_t at = 0;
-  for (; at + kLanes <= dims; at += kLanes) {
+  const std::int64_t whole = dims - dims % kLanes;
+  for (std::int64_t at = 0; at < whole; at += kLanes) {
     for (std::int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += row[at + lane] * query[at + lane];
   }
-  for (std::int64_t lane = 0; at + lane < dims; ++lane) sums[lane] += row[at + lane] * query[at + lane];
+  float tail = 0.0F;
+  for (std::int64_t at = whole; at < dims; ++at) tail += row[at] * query[at];
   for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
     for (std::int64_t lane = 0; lane < width; ++lane) sums[lane] += sums[lane + width];
   }
-  return sums[0];
+  return sums[0] + tail;
 }
 
 }  // namespace

@@ -10,14 +10,14 @@ namespace navi {
 namespace {
 
 constexpr std::int64_t kPiece = 1024;         // scores that stay in the first cache until the top k has seen them
-constexpr std::int64_t kBytesAhead = 4096;    // of rows under way from memory
-constexpr std::int64_t kMostRowsAhead = 32;
+constexpr std::int64_t kBytesAhead = 8192;    // of rows under way from memory
+constexpr std::int64_t kMostRowsAhead = 64;
 
-const float* row_at(const GatherDot& task, std::int64_t position) {
+NAVI_ALWAYS_INLINE const float* row_at(const GatherDot& task, std::int64_t position) {
   return task.matrix + (task.rows == nullptr ? position : task.rows[position]) * task.dims;
 }
 
-void fetch(const GatherDot& task, std::int64_t begin, std::int64_t end) {
+NAVI_ALWAYS_INLINE void fetch(const GatherDot& task, std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < std::min(end, task.count); ++i) {
     prefetch_range(row_at(task, i), static_cast<std::size_t>(task.dims) * sizeof(float));
   }
@@ -45,10 +45,13 @@ void score(const GatherDot& task, std::int64_t begin, std::int64_t end, float* s
 }  // namespace
 
 std::int64_t first_outside(const std::int64_t* rows, std::int64_t count, std::int64_t limit) {
-  std::int64_t outside = 0;
-  for (std::int64_t i = 0; i < count; ++i) outside += (rows[i] < 0) | (rows[i] >= limit);
-  if (outside == 0) return -1;
-  return std::find_if(rows, rows + count, [limit](std::int64_t row) { return row < 0 || row >= limit; }) - rows;
+  // Unsigned, a negative row is a huge one.
+  const auto outside = [limit](std::int64_t row) {
+    return static_cast<std::uint64_t>(row) >= static_cast<std::uint64_t>(limit);
+  };
+  std::int64_t found = 0;
+  for (std::int64_t i = 0; i < count; ++i) found += outside(rows[i]);
+  return found == 0 ? -1 : std::find_if(rows, rows + count, outside) - rows;
 }
 
 void gather_dot(const GatherDot& task, float* scores) { score(task, 0, task.count, scores); }

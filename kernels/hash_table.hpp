@@ -22,7 +22,7 @@ class HashTable {
  public:
   explicit HashTable(std::int64_t entries) : slots_(capacity(entries)), mask_(slots_.size() - 1) {}
 
-  void prefetch_slot(std::uint64_t hash) const { prefetch(&slots_[hash & mask_]); }
+  NAVI_ALWAYS_INLINE void prefetch_slot(std::uint64_t hash) const { prefetch(&slots_[hash & mask_]); }
 
   // The row under `hash` for which `same(row)` holds, or -1.
   template <class Same>

@@ -15,7 +15,7 @@ class SourceConfig(Strict):
 
     name: str = Field(description="What replies and metrics call it.")
     use: str = Field(description="`module:function` that makes the source.")
-    quota: int = Field(ge=1, le=100_000, description="Most candidates that it may bring.")
+    quota: int = Field(ge=1, le=10_000_000, description="Most candidates that it may bring.")
     timeout_ms: float | None = Field(default=None, gt=0, description="After which it is left out; absent: it runs inline.")
     weight: float = Field(default=1.0, gt=0, description="Its weight in blending.")
     options: Options = Field(default_factory=dict)
@@ -25,7 +25,7 @@ class BlendConfig(Strict):
     """How the sources' lists become one."""
 
     method: Literal["reciprocal_rank_fusion", "weighted_round_robin"] = "reciprocal_rank_fusion"
-    limit: int = Field(default=2_000, ge=1, le=1_000_000, description="Most candidates after merging.")
+    limit: int = Field(default=2_000, ge=1, le=10_000_000, description="Most candidates after merging.")
 
 
 class FilterConfig(Strict):
@@ -40,7 +40,7 @@ class CoarseConfig(Strict):
     """The cheap scoring that chooses who is scored again."""
 
     use: str = "ranking.stages.coarse:coarse"
-    keep: int = Field(default=500, ge=1, le=100_000, description="Candidates that go on.")
+    keep: int = Field(default=500, ge=1, le=10_000_000, description="Candidates that go on.")
     options: Options = Field(default_factory=dict)
 
 

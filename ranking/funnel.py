@@ -45,7 +45,7 @@ class Funnel:
 
     def rank(self, query: Query) -> Ranking:
         """What happens to one query, from top to bottom."""
-        run, steps = Runner(self.clock), self.steps
+        run, steps = Runner(self.clock, query.deadline), self.steps
         steps.check(query)
         fetching = self.gather.start(Context(query, steps.table))
         context = hydrate(run, query, steps)
@@ -60,7 +60,7 @@ class Funnel:
     def score(self, query: Query) -> Scores:
         """The model's scores of the supplied candidates: no sources, no filters, no policy."""
         self.steps.check(query)
-        return score_supplied(Runner(self.clock), query, self.steps)
+        return score_supplied(Runner(self.clock, query.deadline), query, self.steps)
 
     def close(self) -> None:
         self.pool.shutdown(wait=True, cancel_futures=True)
@@ -71,10 +71,10 @@ def build(bundle: Bundle, name: str, options: Mapping[str, Any]) -> Funnel:
     """The factory that `navi.toml` names: `[pipelines.NAME.options]` as a funnel. ConfigError where they are wrong."""
     field = f"pipelines.{name}.options"
     config = validated(FunnelConfig, options, field=field)
-    parts = Parts(bundle, bundle.table(config.table))
     users = None if config.users is None else bundle.store(config.users)
+    parts = Parts(bundle, bundle.table(config.table), users)
     steps = build_steps(config, parts, users, field=field)
-    gather = Gather(steps.sources, threads=config.threads, clock=bundle.clock)
+    gather = Gather(steps.sources, ThreadPoolExecutor(config.threads, f"{name}-source"), bundle.clock)
     return Funnel(name, steps, gather, bundle.clock, ThreadPoolExecutor(config.threads, f"{name}-query"))
 
 

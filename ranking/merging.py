@@ -1,7 +1,5 @@
 """From what the sources found to one list of candidates."""
 
-import numpy as np
-
 from candidates.gather import SourceResult
 from candidates.source import Fetched
 from navi.core.candidates import Candidates
@@ -18,15 +16,10 @@ def merge(run: Runner, found: list[SourceResult], steps: Steps) -> Candidates:
     total = sum(len(entry.rows) for entry in lists)
 
     def work() -> Outcome[Candidates]:
-        merged = steps.blend.merge(lists)
-        cut = 0 if len(merged) < steps.blend.limit else _distinct(lists) - len(merged)
+        merged, cut = steps.blend.merge(lists)
         return Outcome(merged, len(merged), {"limit": cut} if cut else {})
 
     return run.required("blend", total, work)
-
-
-def _distinct(lists: list[Fetched]) -> int:
-    return len(np.unique(np.concatenate([entry.rows for entry in lists])))
 
 
 def _report(run: Runner, result: SourceResult) -> None:

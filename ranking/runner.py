@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 from candidates.context import Context
 from navi.core.candidates import Candidates
 from navi.core.clock import Clock
-from navi.core.errors import AbandonedError, CallerError, Cancelled, DeadlineExceeded, NaviError, StageError
+from navi.core.deadline import Deadline
+from navi.core.errors import CallerError, Cancelled, DeadlineExceeded, NaviError, StageError
 from navi.core.ranking import Degradation, StageReport
 from ranking.stage import Stage
 
@@ -29,20 +30,22 @@ class Outcome(Generic[T]):
 class Runner:
     """Runs the stages of one query: owns timing, counts, the length check, deadlines, and what a failure does.
 
-    What the caller got wrong, and that the caller has gone, ends the query. Any other failure of a stage leaves the
-    candidates as they were and is reported; one of a required step ends the query as a StageError.
+    What the caller got wrong, that the caller has gone, and that the query's time is over end the query. Any other
+    failure of a stage leaves the candidates as they were and is reported; one of a required step ends the query.
     """
 
     clock: Clock
+    deadline: Deadline
     stages: list[StageReport] = field(default_factory=list)
     degradations: list[Degradation] = field(default_factory=list)
 
     def required(self, name: str, rows_in: int, work: Callable[[], Outcome[T]]) -> T:
-        """The result of a step without which there is no answer."""
+        """The result of a step without which there is no answer; StageError where it crashes."""
+        self.deadline.check(name)
         started = self.clock.monotonic()
         try:
             outcome = work()
-        except (CallerError, AbandonedError):
+        except NaviError:
             raise
         except Exception as error:  # the guard: any plug-in may raise anything
             raise StageError(name, _said(error)) from error
@@ -51,9 +54,9 @@ class Runner:
 
     def stage(self, name: str, stage: Stage, context: Context, candidates: Candidates, share: float = 1.0) -> Candidates:
         """The candidates as a stage leaves them; as they came, and reported, where it fails or has no time."""
+        self.deadline.check(name)
         started, rows_in = self.clock.monotonic(), len(candidates)
         try:
-            context.deadline.check(f"stage {name!r}")
             after = stage.run(replace(context, stage_deadline=context.deadline.share(share)), candidates)
             _check_length(name, candidates, after)
         except (CallerError, Cancelled):

@@ -56,7 +56,7 @@ class Bundle:
     def _load(self, *, verify: bool) -> None:
         config = self.config
         self.tables = {
-            name: ItemTable.open(self._path(table.path), verify=verify) for name, table in config.tables.items()
+            name: ItemTable.open(self.path(table.path), verify=verify) for name, table in config.tables.items()
         }
         self.stores = {name: self._open_store(store) for name, store in config.features.items()}
         self.scorers = {name: self._load_model(name, model) for name, model in config.models.items()}
@@ -93,7 +93,8 @@ class Bundle:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _path(self, relative: str) -> Path:
+    def path(self, relative: str) -> Path:
+        """Where a file of the bundle is; BundleError for one outside it."""
         path = (self.root / relative).resolve()
         if not path.is_relative_to(self.root.resolve()):
             raise BundleError(f"{relative!r} points outside the bundle {self.root}")
@@ -105,14 +106,14 @@ class Bundle:
         if config.path is None:
             store = MemoryStore(schema)
         else:
-            store = LmdbStore.open(self._path(config.path), schema, key=config.key)
+            store = LmdbStore.open(self.path(config.path), schema, key=config.key)
         self._closing.callback(store.close)
         if config.cache_bytes == 0:
             return store
         return FeatureCache(store, max_bytes=config.cache_bytes, ttl_s=config.cache_ttl_s, clock=self.clock)
 
     def _load_model(self, name: str, config: ModelConfig) -> Scorer:
-        model = load_model(self._path(config.path), config)
+        model = load_model(self.path(config.path), config)
         self._closing.callback(model.backend.close)
         if model.spec.name != name:
             raise ConfigError(f"models.{name}.path", f"holds the model {model.spec.name!r}")
@@ -123,7 +124,7 @@ class Bundle:
         return scorer
 
     def _open_vectors(self, name: str, config: VectorsConfig) -> ItemVectors:
-        vectors = ItemVectors.open(self._path(config.path))
+        vectors = ItemVectors.open(self.path(config.path))
         if vectors.table_digest != self.table(config.table).digest:
             raise BundleError(f"vectors {name!r} were made for another state of table {config.table!r}")
         if vectors.model_digest != self.scorer(config.model).digest:

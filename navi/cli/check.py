@@ -16,10 +16,10 @@ PROBE_K = 10
 def run(bundle: Annotated[Path, typer.Argument(help="Bundle directory.", exists=True, file_okay=False)]) -> None:
     """Load and verify everything in a bundle, rank one synthetic request with each pipeline, and stop."""
     from navi.bundle.bundle import Bundle
-    from navi.bundle.config import read_config
-    from navi.server.settings import read_settings
+    from navi.bundle.config import read_config, validated
+    from navi.server.settings import ServerSettings
 
-    read_settings(read_config(bundle).server)
+    validated(ServerSettings, read_config(bundle).server, field="server")
     console = Console()
     with Bundle.open(bundle, verify=True) as opened:
         console.print(_contents(opened))

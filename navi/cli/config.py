@@ -21,14 +21,15 @@ def run(
     from navi.server.settings import ServerSettings
 
     console = Console()
-    console.print(_fields("navi.toml", BundleConfig))
-    console.print(_fields("[server]", ServerSettings))
+    console.print(fields_of("navi.toml", BundleConfig))
+    console.print(fields_of("[server]", ServerSettings))
     options = getattr(resolve(factory, field="--factory"), "options_model", None)
     if options is not None:
-        console.print(_fields(f"[pipelines.NAME.options] of {factory}", options))
+        console.print(fields_of(f"[pipelines.NAME.options] of {factory}", options))
 
 
-def _fields(title: str, model: "type[BaseModel]") -> Table:
+def fields_of(title: str, model: "type[BaseModel]") -> Table:
+    """A configuration model's fields, nested ones included, as a table."""
     table = Table("field", "type", "default", "meaning", title=title, title_justify="left")
     _add(table, "", model)
     return table

@@ -1,1 +1,6 @@
-"""A small typed client for Navi servers."""
+"""A small typed client for Navi servers; needs grpcio, protobuf and numpy only."""
+
+from navi.client.client import Client
+from navi.client.options import CallOptions, Condition, Keys, RankOptions
+
+__all__ = ["CallOptions", "Client", "Condition", "Keys", "RankOptions"]

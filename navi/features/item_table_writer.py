@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 
 from navi.core.arrays import Mask
 from navi.core.errors import BundleError
-from navi.features.arrow_column import check_type, digest_array, normalised
+from navi.features.arrow_column import digest_array
 from navi.features.arrow_file import ArrowArray, Digest, write_batch
+from navi.features.arrow_normalise import check_type, normalised
 
 FORMAT = "item-table/1"
 KEY = "navi.key"
@@ -32,7 +33,7 @@ def write_item_table(source: Path | pa.Table, path: Path, *, key: str) -> ItemTa
     """Write the items of `source` (a Parquet, Arrow or Feather file, or a table) to `path`, sorted by id.
 
     Order: int64 order, or UTF-8 byte order. The whole table is held in memory meanwhile. A value is missing where it is
-    null or NaN (see `arrow_column.normalised` for types). `path` is replaced by rename.
+    null or NaN (see `arrow_normalise` for types). `path` is replaced by rename.
     Raises BundleError naming the column or id: for an unreadable source, a column type that is not taken, an infinite
     value, and ids that are missing, repeated, or neither integers nor text.
     """

@@ -27,11 +27,7 @@ class Field:
 
         Accepts safe numeric widening only (int64 -> float32 is taken where exact); NaN and infinities are refused.
         """
-        array = np.atleast_1d(np.asarray(values))
-        if self.dtype == "string":
-            array = _strings(name, array)
-        elif array.dtype != DTYPES[self.dtype]:
-            array = _converted(name, array, DTYPES[self.dtype])
+        array = _strings(name, values) if self.dtype == "string" else _numbers(name, values, DTYPES[self.dtype])
         if array.ndim != 1:
             raise InvalidArgument(name, f"has {array.ndim} dimensions, where a row has one")
         if self.max_length is None and len(array) != self.width:
@@ -60,14 +56,24 @@ class FeatureSchema:
         return checked
 
 
-def _strings(name: str, array: Array) -> Array:
-    listed = array.astype(object)
+def _strings(name: str, values: object) -> Array:
+    listed = np.atleast_1d(np.asarray(values, dtype=object))  # as numpy's own text, it would lose closing NULs
     if not all(isinstance(value, str) for value in listed.ravel()):
         raise InvalidArgument(name, "must be strings")
+    try:
+        "".join(listed.ravel()).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(name, f"is no valid Unicode ({error.reason})") from error
     return listed
 
 
-def _converted(name: str, array: Array, dtype: np.dtype) -> Array:
+def _numbers(name: str, values: object, dtype: np.dtype) -> Array:
+    try:
+        array = np.atleast_1d(np.asarray(values))
+    except ValueError as error:
+        raise InvalidArgument(name, "has lists of different lengths, where a row has one dimension") from error
+    if array.dtype == dtype:
+        return array
     if array.size == 0:
         return array.astype(dtype)
     kinds = {"f": "fiu", "i": "iu", "b": "b"}[dtype.kind]
@@ -75,6 +81,6 @@ def _converted(name: str, array: Array, dtype: np.dtype) -> Array:
         raise InvalidArgument(name, f"is {array.dtype}, where {dtype} is expected")
     with np.errstate(over="ignore", invalid="ignore"):
         converted = array.astype(dtype)
-    if array.dtype.kind in "iu" and not np.array_equal(converted.astype(array.dtype), array):
+    if array.dtype.kind in "iu" and converted.tolist() != array.tolist():  # Python compares int with float exactly
         raise InvalidArgument(name, f"has values that {dtype} cannot hold exactly")
     return converted

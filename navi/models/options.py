@@ -14,7 +14,7 @@ class ModelOptions(Strict):
 
     format: Literal["onnx", "pt2"] = Field(default="onnx", description="Which of the model's files to run.")
     provider: Provider = Field(default="cpu", description="Where to run it; what is not there is an error.")
-    allow_fallback: bool = Field(default=False, description="Run on the CPU, and say so, where `provider` is not there.")
+    allow_fallback: bool = Field(default=False, description="Run on the CPU, and say so, where `provider` is missing.")
     threads: int = Field(default=1, ge=1, le=1024, description="Threads inside one run, on the CPU.")
     compile: bool = Field(default=False, description="Compile a pt2 model (torch.compile; needs a C++ compiler).")
     trusted: bool = Field(default=False, description="Allow pt2 archives, which are code; they are refused otherwise.")

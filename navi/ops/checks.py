@@ -20,6 +20,8 @@ def vector(name: str, values: Array, dtype: DTypeLike, *, length: int | None = N
         raise ValueError(f"{name}: has shape {values.shape}, not one dimension")
     if length is not None and len(values) != length:
         raise ValueError(f"{name}: has {len(values)} entries, not {length}")
+    if values.flags.c_contiguous and values.flags.aligned:  # np.require takes a microsecond to find out
+        return values
     return np.require(values, requirements=["C", "A"])
 
 

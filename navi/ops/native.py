@@ -1,7 +1,7 @@
 """The one place that loads the compiled kernels; without them nothing runs, rather than slowly."""
 
 try:
-    from navi.ops import _native as native
+    import navi.ops._native as native
 except ImportError as error:
     raise ImportError(
         "navi's compiled kernels (navi.ops._native) cannot be loaded: "

@@ -21,7 +21,7 @@ class Boundary:
     def answer(self, handler: Handler, request: bytes, call: Call) -> bytes | Refusal:
         """The handler's reply, or how the call ends without one.
 
-        An error of the tree is told as it is; the text of any other stays in the log, under a number that the caller gets.
+        An error of the tree is told as it is; the text of any other stays in the log, and the caller gets its number.
         """
         try:
             call.deadline.check("the request was read")

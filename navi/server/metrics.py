@@ -75,7 +75,5 @@ class Metrics:
     def _counter(self, name: str, text: str, *labels: str) -> Callable[..., Counter]:
         return cache(Counter(name, text, labels, registry=self.registry).labels)
 
-    def _histogram(
-        self, name: str, text: str, buckets: tuple[float, ...], *labels: str
-    ) -> Callable[..., Histogram]:
+    def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Callable[..., Histogram]:
         return cache(Histogram(name, text, labels, registry=self.registry, buckets=buckets).labels)

@@ -13,10 +13,13 @@ class ServerSettings(Strict):
     )
     http_address: str = Field(
         default="127.0.0.1:8080",
-        description="host:port of /metrics, /healthz, /readyz and a status page; port 0 picks a free one, empty turns it off.",
+        description="host:port of /metrics, /healthz, /readyz and a status page; port 0 picks a free one, "
+        "empty turns it off.",
     )
     max_in_flight: int = Field(
-        default=128, ge=1, description="Calls taken on at once, waiting ones included; further ones are refused at once."
+        default=128,
+        ge=1,
+        description="Calls taken on at once, waiting ones included; further ones are refused at once.",
     )
     threads: int = Field(default=8, ge=1, le=1024, description="Threads that work on calls.")
     default_deadline_s: float = Field(

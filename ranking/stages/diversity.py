@@ -8,7 +8,7 @@ from pydantic import Field
 
 from candidates.context import Context
 from candidates.parts import Parts
-from navi.core.arrays import I64, Array, Mask
+from navi.core.arrays import I64, Array
 from navi.core.candidates import Candidates
 from navi.core.errors import ConfigError
 from navi.features.item_table import ItemTable
@@ -19,24 +19,20 @@ from navi.ops import top_k
 class Diversity:
     """Multiplies `score` by (1 - floor) * decay^k + floor for the k-th candidate of one value, best first from k = 0.
 
-    groups: int64 [items], equal where items share the value. grouped: bool [items], False where it is missing; such
-    items are left alone. Scores within a group stay in order as long as they are not negative, so that one pass
-    gives what choosing greedily one by one would.
+    groups: int64 [items], equal where items share the value; an item without one has a group of its own. Scores within
+    a group stay in order as long as they are not negative, so that one pass gives what choosing greedily one by one
+    would.
     """
 
     groups: I64
-    grouped: Mask | None
     decay: float
     floor: float
 
     def run(self, context: Context, candidates: Candidates) -> Candidates:
         score = candidates.columns["score"]
         order = top_k(score, candidates.rows, len(candidates))
-        rows = candidates.rows[order]
-        repeats = occurrence(self.groups[rows])
+        repeats = occurrence(self.groups[candidates.rows[order]])
         factor = (1.0 - self.floor) * np.power(self.decay, repeats) + self.floor
-        if self.grouped is not None:
-            factor = np.where(self.grouped[rows], factor, 1.0)
         changed = np.empty_like(score)
         changed[order] = (score[order] * factor).astype(np.float32)
         return candidates.with_column("score", changed)
@@ -62,17 +58,17 @@ def diversity(
     floor: Annotated[float, Field(ge=0, le=1)] = 0.25,
 ) -> Diversity:
     """column: of the item table, integers or strings, one value an item."""
-    groups, grouped = _groups(parts.table, column)
-    return Diversity(groups, grouped, decay, floor)
+    return Diversity(_groups(parts.table, column), decay, floor)
 
 
-def _groups(table: ItemTable, column: str) -> tuple[I64, Mask | None]:
+def _groups(table: ItemTable, column: str) -> I64:
     values = table.column(column)
     if values.ragged or values.width != 1 or values.dtype not in ("int64", "string"):
         raise ConfigError("options.column", f"{column!r} must hold one integer or string an item")
-    if values.dtype == "int64":
-        return values.values, values.valid
-    codes, _ = table.codes(column)
-    return codes.astype(np.int64), values.valid
+    codes = values.values if values.dtype == "int64" else table.codes(column)[0].astype(np.int64)
+    if values.valid is None:
+        return codes
+    alone = np.cumsum(~values.valid) + codes.max(initial=0, where=values.valid)
+    return np.where(values.valid, codes, alone)
 
 

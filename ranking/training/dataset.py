@@ -54,9 +54,10 @@ class FeaturePlan:
 class Dataset:
     """Users, items and events, with the time at which training ends and evaluation begins.
 
-    items: a table with an `id` column. users: static features, one row a user. complete_impressions: whether events hold
-    what was shown and ignored too; where not, the trainer draws negatives. positive: the task that makes an event a
-    positive for retrieval and histories. weights: task -> weight in the combined score.
+    items: a table with an `id` column. users: static features, one row a user. complete_impressions: whether events
+    hold what was shown and ignored too; where not, the trainer draws negatives. positive: the task that makes an event
+    a positive for retrieval and histories. weights: task -> weight in the combined score. repeats: whether an item that
+    a user has met is worth showing again (groceries), so that nothing seen is filtered.
     """
 
     name: str
@@ -71,3 +72,4 @@ class Dataset:
     weights: Mapping[str, float]
     complete_impressions: bool
     diversity: str | None = None
+    repeats: bool = False

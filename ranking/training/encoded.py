@@ -1,6 +1,6 @@
 """Training data as the models take it, made by the encoder that serving uses."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,18 +76,17 @@ def encode_pairs(encoder: Encoder, raw: RawFeatures, moments: Moments, pairs: tu
 
 
 def _in_chunks(encode: Callable[[I64], Mapping[str, Array]], n: int) -> dict[str, Array]:
-    parts = [encode(index) for index in _chunks(n)]
-    return {name: _compact(np.concatenate([part[name] for part in parts])) for name in parts[0]}
+    """Everything that `encode` makes, chunk by chunk into one array each; codes as int32."""
+    whole = {name: np.empty((n, part.shape[1]), _compact(part)) for name, part in encode(np.arange(0)).items()}
+    for start in range(0, n, _CHUNK):
+        stop = min(start + _CHUNK, n)
+        for name, part in encode(np.arange(start, stop)).items():
+            whole[name][start:stop] = part
+    return whole
 
 
-def _chunks(n: int) -> Iterator[I64]:
-    """At least one, so that no rows still have a shape."""
-    for start in range(0, max(n, 1), _CHUNK):
-        yield np.arange(start, min(start + _CHUNK, n), dtype=np.int64)
-
-
-def _compact(values: Array) -> Array:
-    return values.astype(np.int32) if values.dtype == np.int64 else values
+def _compact(values: Array) -> type[np.generic]:
+    return np.int32 if values.dtype == np.int64 else np.float32
 
 
 def _prefixed(origin: str, columns: Mapping[str, Column]) -> dict[str, Column]:

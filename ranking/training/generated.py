@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from navi.core.arrays import F32, Array
+from navi.core.arrays import Array
 from navi.core.column import Column
 from navi.core.errors import ConfigError
 from navi.core.ids import Ids
-from ranking.training.counts import positives_before
 from ranking.training.dataset import Dataset, Events, FeaturePlan
 from ranking.training.generated_log import Impressions, show
 from ranking.training.generated_truth import DEVICES, WEIGHTS, Truth
@@ -81,7 +80,7 @@ def _dataset(truth: Truth, events: Events) -> Dataset:
     split = START + SPLIT_DAY * DAY
     return Dataset(
         name="generated",
-        items=_item_table(truth.world, positives_before(events, "click", split, len(truth.world.items))),
+        items=_item_table(truth.world),
         user_ids=Ids(truth.world.users.id),
         users=_user_columns(truth.world.users),
         events=events,
@@ -95,7 +94,7 @@ def _dataset(truth: Truth, events: Events) -> Dataset:
     )
 
 
-def _item_table(world: World, popularity: F32) -> pa.Table:
+def _item_table(world: World) -> pa.Table:
     items = world.items
     return pa.table(
         {
@@ -108,7 +107,6 @@ def _item_table(world: World, popularity: F32) -> pa.Table:
             "quality": items.quality,
             "created_at": items.created,
             "bid": pa.array(items.bid, mask=np.isnan(items.bid)),
-            "popularity": popularity,
         }
     )
 

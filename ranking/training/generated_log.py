@@ -7,8 +7,8 @@ import numpy as np
 from navi.core.arrays import F64, I64
 from ranking.training.generated_world import DAY, LOGGED_DAYS, START, Generator, World, draw_weighted
 
-POPULAR, FITTING, NEW = 0.30, 0.45, 0.10
-"""Shares of the impressions by what chose them; the rest is random."""
+_SHARES = (0.30, 0.45, 0.10, 0.15)
+"""Of the impressions, by what chose the item: it is popular, fits the user, is new, or nothing (a random item)."""
 _CHOICES = 4
 _NEW_DAYS = 3.0
 _BLOCK = 200_000
@@ -56,17 +56,16 @@ class _Policy:
         return cls(world=world, by_age=by_age, created=world.items.created[by_age], reach=reach / reach[-1])
 
     def choose(self, user: I64, time: F64, generator: Generator) -> I64:
-        """An item for each impression."""
-        how = generator.random(len(user))
+        """An item for each impression; a random one where the chosen one was not there yet."""
         item = self._between(np.zeros(len(user)), time, generator)
-        chosen = (
-            (how < POPULAR, lambda rows: draw_weighted(self.reach, (len(rows),), generator)),
-            ((how >= POPULAR) & (how < POPULAR + FITTING), lambda rows: self._fitting(user[rows], time[rows], generator)),
-            (how >= 1.0 - NEW, lambda rows: self._between(time[rows] - _NEW_DAYS * DAY, time[rows], generator)),
+        how = draw_weighted(np.cumsum(_SHARES), (len(user),), generator)
+        popular, fitting, new = (np.flatnonzero(how == number) for number in range(3))
+        choices = (
+            (popular, draw_weighted(self.reach, (len(popular),), generator)),
+            (fitting, self._fitting(user[fitting], time[fitting], generator)),
+            (new, self._between(time[new] - _NEW_DAYS * DAY, time[new], generator)),
         )
-        for mask, draw in chosen:
-            rows = np.flatnonzero(mask)
-            drawn = draw(rows)
+        for rows, drawn in choices:
             item[rows] = np.where(self.world.items.created[drawn] <= time[rows], drawn, item[rows])
         return item
 
@@ -75,7 +74,8 @@ class _Policy:
         first = np.searchsorted(self.created, since, side="left")
         last = np.maximum(np.searchsorted(self.created, until, side="right"), 1)
         size = np.maximum(last - first, 1)
-        return self.by_age[last - 1 - (generator.random(len(until)) * size).astype(np.int64)]
+        drawn: I64 = self.by_age[last - 1 - (generator.random(len(until)) * size).astype(np.int64)]
+        return drawn
 
     def _fitting(self, user: I64, time: F64, generator: Generator) -> I64:
         """The best of a few items of the user's topics and creators, by a noisy view of their taste."""

@@ -47,7 +47,8 @@ class Truth:
         """Taste and appeal in the logit of a click: float64 [n] for positions int64 [n] (or broadcast ones)."""
         world, strength = self.world, self.strength
         alike = np.einsum("...d,...d->...", world.users.vector[users], world.items.vector[items])
-        return strength.taste * alike.astype(np.float64) + strength.appeal * world.items.appeal[items]
+        affinity: F64 = strength.taste * alike.astype(np.float64) + strength.appeal * world.items.appeal[items]
+        return affinity
 
     def logits(self, users: I64, items: I64, context: Mapping[str, Column], as_of: F64) -> dict[str, F64]:
         """Log-odds of each task for n pairs: float64 [n].
@@ -83,17 +84,15 @@ class Truth:
         price_gap = np.abs(people.price[users].astype(np.float64) - known.price[items])
         age = np.maximum(as_of - known.created[items], 0.0) / DAY
         peak = 24.0 * known.category[items] / CATEGORIES
-        return (
-            strength.creator * followed
-            + strength.price * np.exp(-price_gap / PRICE_WIDTH)
-            + strength.fresh * np.exp(-age / FRESH_DAYS)
-            + strength.hour * np.cos(2 * np.pi * (hour - peak) / 24.0)
-        )
+        moved: F64 = strength.creator * followed + strength.price * np.exp(-price_gap / PRICE_WIDTH)
+        moved += strength.fresh * np.exp(-age / FRESH_DAYS) + strength.hour * np.cos(2 * np.pi * (hour - peak) / 24.0)
+        return moved
 
     def _length(self, items: I64, device: Array) -> F64:
         """Long items are read to the end less often, above all on a phone."""
         longer = np.log(self.world.items.length[items].astype(np.float64)) - 5.0
-        return longer * np.where(device == "mobile", -1.2, -0.2)
+        moved: F64 = longer * np.where(device == "mobile", -1.2, -0.2)
+        return moved
 
 
 def _sigmoid(logit: F64) -> F64:
@@ -103,4 +102,5 @@ def _sigmoid(logit: F64) -> F64:
 def _logit_of_both(first: F64, second: F64) -> F64:
     """Log-odds of p * q, from those of p and q: p q / (1 - p q) = 1 / ((1 + e^-a)(1 + e^-b) - 1)."""
     a, b = np.exp(-first), np.exp(-second)
-    return -np.log(a + b + a * b)
+    both: F64 = -np.log(a + b + a * b)
+    return both

@@ -197,12 +197,14 @@ def _weighted(weights: Array, count: int, generator: Generator) -> I64:
 
 def _weighted_rows(weights: F64, row: I64, generator: Generator) -> I64:
     """A column for each of `row`, drawn by that row of `weights`: Gumbel-max over the few columns."""
-    return np.argmax(np.log(weights)[row] + generator.gumbel(size=(len(row), weights.shape[1])), axis=1)
+    drawn: I64 = np.argmax(np.log(weights)[row] + generator.gumbel(size=(len(row), weights.shape[1])), axis=1)
+    return drawn
 
 
 def _ids(count: int, generator: Generator) -> I64:
     """Ascending, with gaps, so that nobody takes an id for a position."""
-    return 1_000_000 + np.cumsum(generator.integers(1, 90, count))
+    ids: I64 = 1_000_000 + np.cumsum(generator.integers(1, 90, count))
+    return ids
 
 
 def _prices(count: int, generator: Generator) -> F32:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from navi.features.inputs import Bucket, Category, History, InputSpec, transform_width
 
@@ -50,9 +51,10 @@ class Embeddings(nn.Module):
     def __init__(self, sizes: Mapping[str, int], dims: Mapping[str, int]) -> None:
         super().__init__()
         self.dims = dict(dims)
-        self.tables = nn.ModuleDict({name: nn.Embedding(size, dims[name]) for name, size in sizes.items()})
-        for table in self.tables.values():
-            nn.init.normal_(table.weight, std=0.05)
+        self.position = {name: position for position, name in enumerate(sizes)}
+        self.tables = nn.ModuleList([nn.Embedding(size, dims[name]) for name, size in sizes.items()])
+        for name in sizes:
+            nn.init.normal_(self.table(name).weight, std=0.05)
 
     def forward(self, codes: Tensor, slots: Sequence[Slot]) -> list[Tensor]:
         """Embeddings [n, dim] of each slot of `codes` (int64 [n, width]); lists are averaged over what is known."""
@@ -61,14 +63,28 @@ class Embeddings(nn.Module):
     def width(self, slots: Sequence[Slot]) -> int:
         return sum(self.dims[slot.table] for slot in slots)
 
+    def table(self, name: str) -> nn.Embedding:
+        found = self.tables[self.position[name]]
+        assert isinstance(found, nn.Embedding)
+        return found
+
     def _embed(self, codes: Tensor, slot: Slot) -> Tensor:
-        table = self.tables[slot.table]
+        table = self.table(slot.table)
         if not slot.pooled:
             single: Tensor = table(codes[:, 0])
             return single
+        if self.training:
+            return _bag(codes, table.weight)
         known = (codes != 0).to(torch.float32)
         total = (table(codes) * known.unsqueeze(-1)).sum(dim=1)
         return total / known.sum(dim=1, keepdim=True).clamp(min=1.0)
+
+
+def _bag(codes: Tensor, weight: Tensor) -> Tensor:
+    """The same mean, but its cost is that of the known codes and not of the padding; it has no ONNX form."""
+    known = codes != 0
+    offsets = functional.pad(known.sum(dim=1).cumsum(dim=0), (1, 0))[:-1]
+    return functional.embedding_bag(codes[known], weight, offsets, mode="mean")
 
 
 class CrossLayer(nn.Module):

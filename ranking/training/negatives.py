@@ -42,3 +42,8 @@ class NegativeSampler:
     def rate(self, drawn: int) -> float:
         """r: the share of all negatives that `drawn` uniform draws a positive keep, for the sampling correction."""
         return min(drawn / max(len(self.counts) - 1, 1), 1.0)
+
+
+def corrected(probability: F64, rate: F64) -> F64:
+    """p r / (1 - p + r p): what a probability is where all negatives count, learned with a share r of them."""
+    return probability * rate / (1.0 - probability + rate * probability)

@@ -52,7 +52,7 @@ class TrainOptions(Strict):
     threads: int = Field(default=2, ge=1, description="Threads that torch may use.")
     overwrite: bool = Field(default=False, description="Replace a bundle that is already there.")
     validation: float = Field(default=0.05, gt=0, lt=0.5, description="Last share of the training rows, kept for metrics.")
-    history: int = Field(default=50, ge=1, le=1024, description="Recent values of each kind that are kept of a user.")
+    history: int = Field(default=30, ge=1, le=1024, description="Recent values of each kind that are kept of a user.")
     seen: int = Field(default=500, ge=1, le=65_536, description="Items a user has met that are kept for filtering.")
     min_count: int = Field(default=3, ge=1, description="Training rows below which an item's id counts as unknown.")
     id_dropout: float = Field(default=0.1, ge=0, lt=1, description="Share of rows trained as if the item's id were unknown.")

@@ -1,35 +1,13 @@
 """The heavy model: many tasks from one DCN-v2 (Wang et al. 2021), cross layers beside a deep network."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from navi.features.inputs import InputSpec
-from ranking.training.layers import CrossLayer, Embeddings, Slot, mlp, slots_of, table_sizes
+from ranking.training.layers import CrossLayer, Slot, mlp
+from ranking.training.model_shape import ModelShape
 from ranking.training.options import RankerOptions
-from ranking.training.vocabularies import ITEMS
-
-
-@dataclass(frozen=True, slots=True)
-class ModelShape:
-    """What a model's layers are sized by. inputs: by name. vocabularies: size of each, the unknown value included."""
-
-    inputs: Mapping[str, InputSpec]
-    vocabularies: Mapping[str, int]
-
-    def width(self, name: str) -> int:
-        """Columns of an input; 0 where the model has none of that name."""
-        return self.inputs[name].width if name in self.inputs else 0
-
-    def slots(self, name: str) -> tuple[Slot, ...]:
-        return slots_of(self.inputs[name])
-
-    def embeddings(self, *, id_dim: int, category_dim: int) -> Embeddings:
-        coded = [spec for spec in self.inputs.values() if spec.dtype == "int64"]
-        sizes = table_sizes(coded, self.vocabularies)
-        return Embeddings(sizes, {name: id_dim if name == ITEMS else category_dim for name in sizes})
 
 
 class Ranker(nn.Module):
@@ -60,9 +38,9 @@ class Ranker(nn.Module):
         item_ids: Tensor,
         pair_dense: Tensor,
         item_dense: Tensor | None = None,
-    ) -> dict[str, Tensor]:
+    ) -> Tensor:
         request = self.request_part(request_dense, request_ids)
-        return {"logits": self.joint(request, self.item_part(item_ids, item_dense), pair_dense)}
+        return self.joint(request, self.item_part(item_ids, item_dense), pair_dense)
 
     def request_part(self, request_dense: Tensor, request_ids: Tensor) -> Tensor:
         """[m, request_width]: embeddings first, then numbers."""

@@ -13,7 +13,7 @@ from navi.features.vocabulary import Vocabulary
 from ranking.training.dataset import FeaturePlan
 from ranking.training.moments import Moments
 
-ITEMS = "items"
+ITEMS = "item_id"
 """The vocabulary of item ids."""
 
 

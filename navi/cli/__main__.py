@@ -1,0 +1,5 @@
+"""`python -m navi.cli`: the `navi` command where no script is installed."""
+
+from navi.cli.main import main
+
+main()

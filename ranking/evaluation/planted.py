@@ -1,0 +1,111 @@
+"""Quality on generated data, where each user's true best is known."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from navi.bundle.bundle import Bundle
+from navi.core.arrays import F64, I64
+from navi.core.column import Column
+from navi.core.deadline import Deadline
+from navi.core.query import Query
+from navi.core.ranking import Ranking
+from ranking.evaluation.contest import Answers, Result, ask
+from ranking.evaluation.metrics import ndcg_at_k, recall_at_k
+from ranking.evaluation.variants import FUNNEL, eligible, variants
+from ranking.training.generated import Generated
+from ranking.training.generated_truth import DEVICES
+from ranking.training.progress import Progress
+
+K = 100
+HEAD = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Funnelled:
+    """How little of the corpus the funnel looked at: the most over all queries."""
+
+    brought: int
+    reranked: int
+
+
+def evaluate_planted(
+    bundle: Bundle, pipeline: str, generated: Generated, *, users: int, seed: int, progress: Progress
+) -> tuple[Result, Funnelled]:
+    """recall@100 of the true best hundred, and NDCG@10 with the true values as gains, for some users drawn by seed.
+
+    What counts as best is the truth's expected value among the items that the pipeline may show to the user: those
+    that the user has not seen. Every query is asked as of the split, at an hour and from a device drawn by seed.
+    """
+    dataset = generated.dataset
+    generator = np.random.default_rng(seed)
+    chosen = np.sort(generator.choice(len(dataset.user_ids), size=min(users, len(dataset.user_ids)), replace=False))
+    contexts = [_context(generator) for _ in chosen]
+    queries = [
+        Query(
+            pipeline=pipeline,
+            user=dataset.user_ids.key(user),
+            k=K,
+            deadline=Deadline.never(),
+            as_of=dataset.split,
+            features=context,
+        )
+        for user, context in zip(chosen.tolist(), contexts, strict=True)
+    ]
+    table = bundle.table(bundle.config.pipelines[pipeline].options["table"])
+    with variants(bundle, pipeline) as funnels:
+        answers = ask(funnels, queries, table, progress)
+        shown = [eligible(funnels[FUNNEL], query) for query in queries]
+    position = _positions(generated, table.ids.values)
+    values = [
+        generated.truth.value(user, context, dataset.split)[position]
+        for user, context in zip(chosen.tolist(), contexts, strict=True)
+    ]
+    worth = [_only(value, rows) for value, rows in zip(values, shown, strict=True)]
+    return Result(_metrics(answers, worth)), _funnelled(answers[FUNNEL].rankings)
+
+
+def _context(generator: np.random.Generator) -> dict[str, Column]:
+    device = DEVICES[int(generator.integers(len(DEVICES)))]
+    return {
+        "hour": Column(generator.integers(0, 24, size=1)),
+        "device": Column(np.array([device], dtype=object)),
+    }
+
+
+def _positions(generated: Generated, ids: I64) -> I64:
+    """For each row of the item table, the item's position in the generated world."""
+    made = generated.dataset.items.column("id").to_numpy()
+    order = np.argsort(made, kind="stable")
+    found = order[np.searchsorted(made[order], ids)]
+    if not np.array_equal(made[found], ids):
+        raise ValueError("the bundle's items are not those of the data set generated")
+    return found.astype(np.int64)
+
+
+def _only(values: F64, rows: I64) -> F64:
+    """The values [items], 0 for items that may not be shown."""
+    left = np.zeros_like(values)
+    left[rows] = values[rows]
+    return left
+
+
+def _metrics(answers: dict[str, Answers], worth: list[F64]) -> dict[str, dict[str, F64]]:
+    best = [np.argsort(-value, kind="stable")[:K] for value in worth]
+    rows = np.arange(len(worth[0]))
+    return {
+        f"recall@{K}": {
+            name: np.array([recall_at_k(got, top, K) for got, top in zip(answer.rows, best, strict=True)])
+            for name, answer in answers.items()
+        },
+        f"NDCG@{HEAD}": {
+            name: np.array([ndcg_at_k(got, rows, value, HEAD) for got, value in zip(answer.rows, worth, strict=True)])
+            for name, answer in answers.items()
+        },
+    }
+
+
+def _funnelled(rankings: list[Ranking]) -> Funnelled:
+    reports = [{stage.name: stage for stage in ranking.stages} for ranking in rankings]
+    brought = max(sum(stage.rows_out for name, stage in report.items() if name.startswith("source.")) for report in reports)
+    return Funnelled(brought, max(report["rerank"].rows_in for report in reports))

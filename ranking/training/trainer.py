@@ -1,0 +1,154 @@
+"""The training loop: seeded, a checkpoint an epoch, so that an interrupted run goes on to the same result."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from navi.core.arrays import I64
+from ranking.training.progress import Progress
+
+
+class Objective(Protocol):
+    """A model and what it is to learn."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def model(self) -> nn.Module: ...
+
+    def batches(self, epoch: int, generator: np.random.Generator) -> Sequence[I64]:
+        """An epoch's steps, each as positions into the objective's own examples."""
+        ...
+
+    def loss(self, batch: I64, generator: torch.Generator) -> Tensor:
+        """The loss of a step, a scalar with gradients; what is random in it comes from `generator`."""
+        ...
+
+    def metrics(self) -> dict[str, float]:
+        """How good the model is on the validation slice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitOptions:
+    """How an objective is fitted. fingerprint: of everything that the result depends on."""
+
+    seed: int
+    epochs: int
+    learning_rate: float
+    weight_decay: float
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Epoch:
+    """What came of one pass."""
+
+    loss: float
+    seconds: float
+    metrics: dict[str, float]
+
+
+def fit(objective: Objective, options: FitOptions, checkpoint: Path, report: Progress) -> list[Epoch]:
+    """Train, and leave the model with its last weights in evaluation mode.
+
+    Begins after the last epoch in `checkpoint`, if the fingerprint there is the same.
+    """
+    optimizer = _optimizer(objective.model, options)
+    done = _resume(objective.model, optimizer, options, checkpoint)
+    for epoch in range(len(done), options.epochs):
+        done.append(_epoch(objective, optimizer, options, epoch, report))
+        _save(objective.model, optimizer, options, done, checkpoint)
+        report.note(_line(objective.name, epoch, options.epochs, done[-1]))
+    objective.model.eval()
+    return done
+
+
+def seed_of(*parts: int | str) -> int:
+    """One 63-bit seed for a thing that is named by several numbers and words."""
+    words = [part if isinstance(part, int) else int.from_bytes(part.encode(), "little") for part in parts]
+    return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1)
+
+
+def _epoch(objective: Objective, optimizer: torch.optim.Optimizer, options: FitOptions, epoch: int, report: Progress) -> Epoch:
+    started = time.monotonic()
+    seed = seed_of(options.seed, objective.name, epoch)
+    generator = torch.Generator().manual_seed(seed)
+    batches = objective.batches(epoch, np.random.default_rng(seed))
+    report.start(f"{objective.name}, epoch {epoch + 1} of {options.epochs}", len(batches))
+    objective.model.train()
+    total = torch.zeros(())
+    for step, batch in enumerate(batches):
+        _set_rate(optimizer, options.learning_rate * schedule((epoch + step / len(batches)) / options.epochs))
+        total += _step(objective, optimizer, batch, generator)
+        report.advance()
+    objective.model.eval()
+    with torch.inference_mode():
+        metrics = objective.metrics()
+    loss = float(total) / max(len(batches), 1)
+    return Epoch(loss=loss, seconds=time.monotonic() - started, metrics=metrics)
+
+
+def _step(objective: Objective, optimizer: torch.optim.Optimizer, batch: I64, generator: torch.Generator) -> Tensor:
+    optimizer.zero_grad(set_to_none=True)
+    loss = objective.loss(batch, generator)
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    return loss.detach()
+
+
+def schedule(progress: float) -> float:
+    """Factor of the learning rate at a share of the run: a linear start over 5 %, then a cosine down to 2 %."""
+    if progress < 0.05:
+        return max(progress / 0.05, 0.02)
+    return 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * (progress - 0.05) / 0.95))
+
+
+def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def _optimizer(model: nn.Module, options: FitOptions) -> torch.optim.Optimizer:
+    """Fused: over the embedding tables it takes a third of the time of the plain one."""
+    return torch.optim.AdamW(
+        model.parameters(), lr=options.learning_rate, weight_decay=options.weight_decay, fused=True
+    )
+
+
+def _save(model: nn.Module, optimizer: torch.optim.Optimizer, options: FitOptions, done: list[Epoch], path: Path) -> None:
+    state: dict[str, Any] = {
+        "fingerprint": options.fingerprint,
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "epochs": [asdict(epoch) for epoch in done],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    torch.save(state, partial)
+    partial.replace(path)
+
+
+def _resume(model: nn.Module, optimizer: torch.optim.Optimizer, options: FitOptions, path: Path) -> list[Epoch]:
+    """The epochs that are done, with model and optimizer as they were; none where there is no fitting checkpoint."""
+    if not path.exists():
+        return []
+    state = torch.load(path, weights_only=True)
+    if state["fingerprint"] != options.fingerprint:
+        return []
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    return [Epoch(**epoch) for epoch in state["epochs"]]
+
+
+def _line(name: str, epoch: int, epochs: int, done: Epoch) -> str:
+    metrics = ", ".join(f"{metric} {value:.4f}" for metric, value in done.metrics.items())
+    return f"{name} {epoch + 1}/{epochs}: loss {done.loss:.4f}, {metrics} ({done.seconds:.1f} s)"
