@@ -28,7 +28,6 @@ std::int64_t length(const Array& array) {
 
 navi::Texts texts(const Vector<const std::uint8_t>& data, const Integers& offsets) {
   const std::int64_t count = length(offsets) - 1;
-  if (count < 0) throw nb::value_error("ids: text needs at least one offset");
   bool ordered = offsets(0) >= 0 && offsets(static_cast<std::size_t>(count)) <= length(data);
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) ordered &= offsets(i) <= offsets(i + 1);
   if (!ordered) throw nb::value_error("ids: offsets do not ascend within the text");
@@ -43,8 +42,8 @@ navi::GatherDot task(const Matrix& matrix, const Integers& rows, const Vector<co
   const std::int64_t bad = navi::first_outside(rows.data(), length(rows), total);
   if (bad >= 0) {
     const std::string problem = "rows: position " + std::to_string(bad) + " holds row " +
-                                std::to_string(rows(static_cast<std::size_t>(bad))) + ", the matrix has rows 0 to " +
-                                std::to_string(total - 1);
+                                std::to_string(rows(static_cast<std::size_t>(bad))) + ", the matrix has " +
+                                std::to_string(total) + " rows";
     throw nb::index_error(problem.c_str());
   }
   return {matrix.data(), dims, rows.data(), length(rows), query.data(), navi::dot_rows(isa)};

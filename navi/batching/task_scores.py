@@ -34,4 +34,5 @@ def _corrected(probabilities: F32, rate: float) -> F32:
     if rate == 1.0:
         return probabilities
     kept = probabilities * np.float32(rate)
-    return np.divide(kept, np.float32(1.0) - probabilities + kept, dtype=np.float32)
+    corrected: F32 = kept / (np.float32(1.0) - probabilities + kept)
+    return corrected

@@ -168,7 +168,7 @@ class FeatureCache:
         flight.done.set()
 
     def _forget(self, keys: Iterable[Key]) -> None:
-        """Let no read that begins from now on see what was known of `keys`, nor a fetch that began before bring it back."""
+        """Let no later read see what was known of `keys`, nor a fetch that began before bring it back."""
         with self._lock:
             for key in keys:
                 self._entries.drop(key)

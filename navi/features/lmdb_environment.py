@@ -58,49 +58,65 @@ class LmdbEnvironment:
         """What `work` makes of one snapshot; it may run again, and must not call this object."""
         while True:
             try:
-                return self._run(work, write=False)
+                return self._read(work)
             except lmdb.MapResizedError:
-                self._remap(lambda _: 0)
+                with self._writing, self._gate.alone():
+                    self._remap(0)
             except lmdb.Error as error:
                 raise StoreError(f"{self.path}: {error}") from error
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
-        """What `work` returns, once everything it wrote is on disk, or nothing is where it raises; it may run again."""
+        """What `work` returns, once all it wrote is on disk; nothing is written where it raises. It may run again."""
         with self._writing:
             while True:
                 try:
-                    return self._run(work, write=True)
+                    return self._write(work)
                 except lmdb.MapFullError:
-                    self._remap(lambda size: 2 * size)
+                    with self._gate.alone():
+                        self._remap(2 * self._environment.info()["map_size"])
                 except lmdb.MapResizedError:
-                    self._remap(lambda _: 0)
+                    with self._gate.alone():
+                        self._remap(0)
                 except lmdb.Error as error:
                     raise StoreError(f"{self.path}: {error}") from error
 
     def close(self) -> None:
         """Wait for running transactions, and close; later calls of other methods raise StoreError."""
-        with self._gate.alone():
+        with self._writing, self._gate.alone():
             self._environment.close()
 
-    def _run(self, work: Callable[[Transaction], Result], *, write: bool) -> Result:
+    def _read(self, work: Callable[[Transaction], Result]) -> Result:
         self._gate.enter()
         try:
-            with self._environment.begin(write=write) as transaction:
+            with self._environment.begin() as transaction:
                 return work(transaction)
         finally:
             self._gate.leave()
 
-    def _remap(self, size_of: Callable[[int], int]) -> None:
-        """Map the file anew; `size_of` makes the new size of the present one, 0 for what the file says."""
-        with self._gate.alone():
-            try:
-                self._environment.set_mapsize(size_of(self._environment.info()["map_size"]))
-            except lmdb.Error as error:
-                raise StoreError(f"{self.path}: cannot be mapped anew: {error}") from error
+    def _write(self, work: Callable[[Transaction], Result]) -> Result:
+        transaction = self._environment.begin(write=True)
+        committed = False
+        try:
+            result = work(transaction)
+            transaction.commit()
+            committed = True
+        finally:
+            if not committed:
+                # An abort waits for a moment without readers, which under load never comes of itself (py-lmdb 3.0).
+                with self._gate.alone():
+                    transaction.abort()
+        return result
+
+    def _remap(self, size: int) -> None:
+        """Map the file anew with `size` bytes, or as many as the file says (0); nobody else may be inside."""
+        try:
+            self._environment.set_mapsize(size)
+        except lmdb.Error as error:
+            raise StoreError(f"{self.path}: cannot be mapped anew: {error}") from error
 
 
 class _Gate:
-    """Many may be inside together, or one alone; who wants to be alone goes before who comes later."""
+    """Many readers may be inside together, or one thread alone; who wants to be alone goes before later readers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -12,7 +12,6 @@ from navi.core.ragged import offsets_of
 from navi.features.coded_text import CodedText
 from navi.features.frame import Frame, Lists, check_finite
 
-
 _Compared: TypeAlias = tuple[Lists, I64, Mask | None]
 """Lists of integers, the candidates' integers [n], equal where the features are, and which rows count."""
 

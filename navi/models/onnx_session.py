@@ -107,8 +107,8 @@ def _tensor(path: Path, kind: str, value: Any) -> TensorSpec:
     if dtype is None:
         hint = " (a classifier's probabilities? export it with zipmap off)" if value.type.startswith("seq") else ""
         raise ModelError(f"{path}: {kind} {value.name!r} is {value.type}, where a plain tensor is needed{hint}")
-    # A free dimension has a name, no value, or a -1 that an exporter left. With a 0 ONNX Runtime takes no rows at all as
-    # an input, but does not look at it in an output.
+    # A free dimension has a name, no value, or a -1 that an exporter left. A 0 is free in an output only: an input that
+    # says 0 rows takes no others.
     least = 0 if kind == "input" else 1
     shape = tuple(size if isinstance(size, int) and size >= least else None for size in value.shape)
     return TensorSpec(value.name, np.dtype(dtype), shape)

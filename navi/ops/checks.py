@@ -50,7 +50,10 @@ def ids(name: str, values: Ids) -> Ids:
     """The same ids as contiguous int64 values, or uint8 values with int64 offsets; TypeError, ValueError otherwise."""
     if values.offsets is None:
         return Ids(vector(name, values.values, np.int64))
-    return Ids(vector(name, values.values, np.uint8), vector(f"{name}.offsets", values.offsets, np.int64))
+    offsets = vector(f"{name}.offsets", values.offsets, np.int64)
+    if not len(offsets):
+        raise ValueError(f"{name}.offsets: is empty; n texts have n + 1 offsets")
+    return Ids(vector(name, values.values, np.uint8), offsets)
 
 
 def _typed(name: str, values: Any, dtype: DTypeLike) -> None:

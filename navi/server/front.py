@@ -60,7 +60,8 @@ class Front:
                 code = outcome.code if isinstance(outcome, Refusal) else code
             except asyncio.CancelledError:
                 # So gRPC tells that the caller cancelled, hung up, or let its deadline pass.
-                code = grpc.StatusCode.DEADLINE_EXCEEDED if call.deadline.expired else grpc.StatusCode.CANCELLED
+                late = call.deadline.remaining() < _EARLY_S
+                code = grpc.StatusCode.DEADLINE_EXCEEDED if late else grpc.StatusCode.CANCELLED
                 call.deadline.cancel()
                 raise
             finally:
@@ -98,6 +99,9 @@ class Front:
         message = f"{self.settings.max_in_flight} calls are in flight, as many as this server takes"
         return refusal_of(Overloaded(message, retry_after_s=self.settings.retry_after_s))
 
+
+_EARLY_S = 0.01
+"""By how much gRPC may be ahead of our clock in seeing a deadline pass."""
 
 _LATE = refusal_of(DeadlineExceeded("the deadline passed before there was an answer"))
 

@@ -131,13 +131,14 @@ def _items(count: int, topic_vectors: F32, generator: Generator) -> WorldItems:
     style = _unit(generator.standard_normal((creators, VECTOR)))[creator]
     own = generator.standard_normal((count, VECTOR)) / np.sqrt(VECTOR)
     appeal = generator.standard_normal(count)
-    newest = START + SPLIT_DAY * DAY
+    age = generator.random(count) * CREATED_DAYS * DAY
+    age[0] = CREATED_DAYS * DAY  # so that there is always something to show
     return WorldItems(
         id=_ids(count, generator),
         creator=creator,
         topic=topic,
         category=topic // TOPICS_PER_CATEGORY,
-        created=(newest - generator.random(count) * CREATED_DAYS * DAY).astype(np.int64),
+        created=(START + SPLIT_DAY * DAY - age).astype(np.int64),
         price=_prices(count, generator),
         length=_f32(np.exp(5.0 + 0.6 * generator.standard_normal(count))),
         quality=_f32(appeal + 0.3 * generator.standard_normal(count)),

@@ -246,13 +246,19 @@ def test_a_file_that_was_cut_off_is_found_when_it_is_opened(opened, tmp_path, si
 
 def test_a_file_that_is_rightly_shorter_than_its_pages_is_opened(opened, tmp_path):
     opened().close()
-    with lmdb.open(str(tmp_path / "users"), map_size=1 << 24) as environment:
-        with environment.begin(write=True) as transaction:
-            for size in (300_000, 10, 200_000, 10):
-                transaction.put(b"\x00other", bytes(size))
+    with lmdb.open(str(tmp_path / "users")) as environment:
+        for sizes in ([1500], [9000], [9000, 1500, None]):
+            with environment.begin(write=True) as transaction:
+                for size in sizes:
+                    if size is None:
+                        transaction.delete(b"\x00other")
+                    else:
+                        transaction.put(b"\x00other", bytes(size))
         pages = environment.info()["last_pgno"] + 1
     assert (tmp_path / "users" / "data.mdb").stat().st_size < pages * 4096
-    opened().put_many([1], [{"age": 31}])
+    store = opened()
+    store.put_many([1], [{"age": 31}])
+    assert ages(store, 1) == [[31]]
 
 
 def test_a_file_of_garbage_is_a_store_error(opened, tmp_path):

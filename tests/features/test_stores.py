@@ -291,7 +291,9 @@ def test_appends_from_many_threads_are_all_kept(store):
     assert store.generation() == 40
 
 
-@pytest.mark.parametrize(("max_bytes", "ttl_s", "field"), [(0, 60, "max_bytes"), (1, 0, "ttl_s"), (1, float("nan"), "ttl_s")])
+@pytest.mark.parametrize(
+    ("max_bytes", "ttl_s", "field"), [(0, 60, "max_bytes"), (1, 0, "ttl_s"), (1, float("nan"), "ttl_s")]
+)
 def test_a_cache_without_room_or_time_is_refused(max_bytes, ttl_s, field):
     with pytest.raises(ConfigError) as refused:
         FeatureCache(MemoryStore(SCHEMA), max_bytes=max_bytes, ttl_s=ttl_s, clock=ManualClock())
@@ -302,9 +304,7 @@ KEYS = st.integers(-2, 3)
 TEXTS = st.sampled_from(["", "a", "é"])
 SEEN = st.lists(st.integers(-3, 3), max_size=4)
 TAGS = st.lists(TEXTS, max_size=2)
-ROWS = st.fixed_dictionaries(
-    {}, optional={"age": st.integers(0, 9), "country": TEXTS, "seen": SEEN, "tags": TAGS}
-)
+ROWS = st.fixed_dictionaries({}, optional={"age": st.integers(0, 9), "country": TEXTS, "seen": SEEN, "tags": TAGS})
 RAGGED = st.fixed_dictionaries({}, optional={"seen": SEEN, "tags": TAGS})
 
 
@@ -364,7 +364,9 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.count() == len(self.model)
 
 
-@pytest.mark.parametrize(("kind", "examples"), [("memory", 60), ("lmdb", 15), ("tightly cached memory", 100), ("cached lmdb", 10)])
+@pytest.mark.parametrize(
+    ("kind", "examples"), [("memory", 60), ("lmdb", 15), ("tightly cached memory", 100), ("cached lmdb", 10)]
+)
 def test_a_store_does_what_a_dictionary_does(kind, examples):
     machine = type(f"{kind} machine", (StoreMachine,), {"kind": kind})
     chosen = settings(max_examples=examples, stateful_step_count=25, deadline=None)

@@ -45,7 +45,10 @@ BID = Numeric(name="bid", feature="pair.bid")
     [
         (
             {"inputs": renamed(0, name="users")},
-            ["input 'users' is in model.toml but not in the model", "input 'user' is in the model but not in model.toml"],
+            [
+                "input 'users' is in model.toml but not in the model",
+                "input 'user' is in the model but not in model.toml",
+            ],
         ),
         ({"inputs": renamed(2, features=(BID,))}, ["input 'pair' is [*, 2] in the model, but [rows, 1] in model.toml"]),
         (

@@ -116,3 +116,11 @@ def test_an_output_that_is_no_tensor_is_refused_with_the_reason(tmp_path: Path) 
     onnx.save(model, tmp_path / "model.onnx")
     with pytest.raises(ModelError, match=r"output 'y' is seq\(tensor\(float\)\), where a plain tensor is needed"):
         OnnxBackend.load(tmp_path / "model.onnx")
+
+
+def test_a_gpu_gives_what_the_cpu_gives(backend: OnnxBackend, path: Path) -> None:
+    if "CUDAExecutionProvider" not in ort.get_available_providers():
+        pytest.skip("this ONNX Runtime has no CUDA provider")
+    gpu = OnnxBackend.load(path, providers=["cuda"])
+    assert gpu.provider.startswith("cuda:0")
+    np.testing.assert_allclose(gpu.run(batch(33))["logits"], backend.run(batch(33))["logits"], atol=1e-4)

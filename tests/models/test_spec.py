@@ -35,7 +35,7 @@ def test_a_wrong_entry_is_named_with_its_file(tmp_path: Path, old: str, new: str
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    with pytest.raises(ModelError, match="model.toml") as caught:
+    with pytest.raises(ModelError, match=r"model\.toml") as caught:
         load_spec(tmp_path)
     assert named in str(caught.value)
 

@@ -212,6 +212,14 @@ def test_a_damaged_or_old_archive_is_a_model_error(archive: Path, tmp_path: Path
             TorchBackend.load(path)
 
 
+def test_a_gpu_gives_what_the_cpu_gives(backend: TorchBackend, archive: Path) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("this machine has no GPU that torch can use")
+    gpu = TorchBackend.load(archive, ["logits"], device="cuda:0")
+    assert gpu.provider == "cuda:0"
+    np.testing.assert_allclose(gpu.run(batch(33))["logits"], backend.run(batch(33))["logits"], atol=1e-4)
+
+
 class Doubled(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return 2 * x

@@ -38,6 +38,7 @@ def test_sizes_are_those_asked_for(generated: Generated) -> None:
 def test_the_smallest_sizes_are_generated_too(sizes: dict[str, int]) -> None:
     dataset = generate(**{"items": 50, "users": 20, "events": 100, **sizes}).dataset
     assert len(dataset.events) == sizes.get("events", 100)
+    assert (dataset.items["created_at"].to_numpy()[dataset.events.item] <= dataset.events.time).all()
 
 
 @pytest.mark.parametrize("name", ["items", "users", "events"])

@@ -1,0 +1,59 @@
+"""Queries about the users that a bundle knows, for measurements."""
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from navi.bundle.bundle import Bundle
+from navi.core.column import Column
+from navi.core.deadline import Deadline
+from navi.core.errors import BundleError, ConfigError
+from navi.core.ids import Key
+from navi.core.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Makes queries of one pipeline, with the same request features for all: the first sample rows' of training."""
+
+    pipeline: str
+    as_of: float
+    features: dict[str, Column]
+
+    def query(self, user: Key, k: int) -> Query:
+        return Query(
+            pipeline=self.pipeline, user=user, k=k, deadline=Deadline.never(), as_of=self.as_of, features=self.features
+        )
+
+
+def pipeline_of(bundle: Bundle, name: str | None) -> str:
+    """`name`, or the bundle's only pipeline; ConfigError naming those there are."""
+    if name is None and len(bundle.pipelines) == 1:
+        return next(iter(bundle.pipelines))
+    if name is None or name not in bundle.pipelines:
+        raise ConfigError("--pipeline", f"must be one of: {', '.join(sorted(bundle.pipelines))}")
+    return name
+
+
+def known_users(bundle: Bundle, pipeline: str, count: int) -> list[Key]:
+    """Keys of the first users in the pipeline's feature store; BundleError where it has none that can be listed."""
+    name = bundle.config.pipelines[pipeline].options.get("users")
+    store: Any = None if name is None else bundle.store(name)
+    if store is None:
+        raise BundleError(f"pipeline {pipeline!r} has no feature store of users")
+    return [key for key, _ in islice(store.items(), count)]
+
+
+def largest_logit_gap(ours: Any, theirs: Any) -> float:
+    """The largest |difference of logits| / max(1, |logit|) between two float arrays of probabilities [n]."""
+    a, b = _logit(ours), _logit(theirs)
+    if len(a) == 0:
+        return 0.0
+    return float(np.max(np.abs(a - b) / np.maximum(1.0, np.abs(a))))
+
+
+def _logit(probabilities: Any) -> Any:
+    p = np.asarray(probabilities, dtype=np.float64)
+    return np.log(p) - np.log1p(-p)
