@@ -1,9 +1,7 @@
 """Runs a query's sources, side by side where they have a time-out, and leaves out those that are late or fail."""
 
 import logging
-import threading
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field, replace
@@ -49,23 +47,6 @@ class SourceResult:
     detail: str = ""
 
 
-@dataclass(slots=True)
-class LeftOut:
-    """How often each source was left out, and why."""
-
-    _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, source: str, reason: str) -> None:
-        with self._lock:
-            self._counts[source, reason] += 1
-
-    def counts(self) -> Mapping[tuple[str, str], int]:
-        """By (source, reason)."""
-        with self._lock:
-            return dict(self._counts)
-
-
 @dataclass(frozen=True, slots=True)
 class Gather:
     """The sources of a pipeline, and the threads for those with a time-out.
@@ -77,7 +58,6 @@ class Gather:
     entries: Sequence[SourceEntry]
     pool: ThreadPoolExecutor
     clock: Clock
-    left_out: LeftOut = field(default_factory=LeftOut)
 
     def start(self, context: Context) -> "Fetching":
         """Begin with the sources that need no user, where they run in a thread; the others wait for `finish`."""
@@ -124,14 +104,10 @@ class Fetching:
                 for entry in self.gather.entries
                 if entry.timeout_s is None
             }
-            results = [inline.get(entry.name) or self._wait(entry.name) for entry in self.gather.entries]
+            return [inline.get(entry.name) or self._wait(entry.name) for entry in self.gather.entries]
         finally:
             for pending in self.pending.values():
                 pending.future.cancel()
-        for result in results:
-            if result.fetched is None:
-                self.gather.left_out.add(result.name, result.reason)
-        return results
 
     def _wait(self, name: str) -> SourceResult:
         pending = self.pending[name]

@@ -17,16 +17,20 @@ bool operator<(const Ranked& a, const Ranked& b) {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr std::int64_t kStride = 32;      // scores that are compared with the floor at once
-constexpr std::size_t kSpare = 1024;      // room for newcomers where k is small
+constexpr std::int64_t kStride = 32;  // scores that are compared with the floor at once
+constexpr std::size_t kSpare = 1024;  // room for newcomers where k is small
 
-// Descending floats as ascending integers; -0.0 as 0.0; every score that is not finite as the largest.
+constexpr std::uint32_t kNotFinite = std::numeric_limits<std::uint32_t>::max();
+
+// Bits of finite floats, descending, to ascending integers, and back.
+std::uint32_t flip(std::uint32_t bits) { return (bits >> 31) != 0 ? bits : ~bits & 0x7fffffffU; }
+
 std::uint32_t key_of(float score) {
-  if (!std::isfinite(score)) return std::numeric_limits<std::uint32_t>::max();
-  const float canonical = score + 0.0F;
+  if (!std::isfinite(score)) return kNotFinite;
+  const float canonical = score + 0.0F;  // -0.0 becomes 0.0
   std::uint32_t bits;
   std::memcpy(&bits, &canonical, sizeof bits);
-  return (bits >> 31) != 0 ? bits : ~bits & 0x7fffffffU;
+  return flip(bits);
 }
 
 bool all_below(const float* scores, std::int64_t count, float floor) {
@@ -72,9 +76,8 @@ void TopK::prune() {
   entries_.resize(k_);
   worst_ = entries_.back();
   full_ = true;
-  const std::uint32_t key = worst_.key;
-  if (key == std::numeric_limits<std::uint32_t>::max()) return;  // even NaN still counts: no floor
-  const std::uint32_t bits = (key >> 31) != 0 ? key : ~key & 0x7fffffffU;
+  if (worst_.key == kNotFinite) return;  // even NaN still counts: no floor
+  const std::uint32_t bits = flip(worst_.key);
   std::memcpy(&floor_, &bits, sizeof bits);
 }
 

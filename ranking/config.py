@@ -16,7 +16,9 @@ class SourceConfig(Strict):
     name: str = Field(description="What replies and metrics call it.")
     use: str = Field(description="`module:function` that makes the source.")
     quota: int = Field(ge=1, le=10_000_000, description="Most candidates that it may bring.")
-    timeout_ms: float | None = Field(default=None, gt=0, description="After which it is left out; absent: it runs inline.")
+    timeout_ms: float | None = Field(
+        default=None, gt=0, description="After which it is left out; absent: it runs inline."
+    )
     weight: float = Field(default=1.0, gt=0, description="Its weight in blending.")
     options: Options = Field(default_factory=dict)
 
@@ -82,4 +84,6 @@ class FunnelConfig(Strict):
     rerank: RerankConfig | None = None
     combine: CombineConfig = CombineConfig()
     policy: tuple[PolicyConfig, ...] = ()
-    threads: int = Field(default=8, ge=1, le=256, description="Threads for sources with a time-out, and for lists of queries.")
+    threads: int = Field(
+        default=8, ge=1, le=256, description="Threads for sources with a time-out, and for lists of queries."
+    )

@@ -13,7 +13,8 @@ def apply_filters(run: Runner, context: Context, candidates: Candidates, filters
     """The candidates that every filter keeps. A filter that fails ends the query: what it hides must not show."""
 
     def work() -> Outcome[Candidates]:
-        kept, dropped = candidates, {}
+        kept = candidates
+        dropped: dict[str, int] = {}
         for entry in filters:
             mask = _mask(entry, context, kept)
             lost = len(kept) - int(np.count_nonzero(mask))

@@ -10,7 +10,7 @@ STAGE = "user"
 
 
 def hydrate(run: Runner, query: Query, steps: Steps) -> Context:
-    """The context in which the query is ranked. An unknown or anonymous user has no features and is served (cold start).
+    """The context in which the query is ranked. An unknown or anonymous user has no features, and is served.
 
     A store that fails leaves the user without features, which is reported; but where a filter reads them the query
     ends as Unavailable, since what that filter hides would show.

@@ -10,7 +10,9 @@ from navi.core.query import Query
 T = TypeVar("T")
 
 
-def answer_each(answer: Callable[[Query], T], queries: Sequence[Query], pool: ThreadPoolExecutor) -> list[T | NaviError]:
+def answer_each(
+    answer: Callable[[Query], T], queries: Sequence[Query], pool: ThreadPoolExecutor
+) -> list[T | NaviError]:
     """Answers position for position, an error in the place of a query that has none.
 
     A single query is answered by the calling thread; several by the pool's, side by side.

@@ -52,7 +52,9 @@ class Runner:
         self._report(name, (rows_in, outcome.rows), started, dropped=outcome.dropped)
         return outcome.result
 
-    def stage(self, name: str, stage: Stage, context: Context, candidates: Candidates, share: float = 1.0) -> Candidates:
+    def stage(
+        self, name: str, stage: Stage, context: Context, candidates: Candidates, share: float = 1.0
+    ) -> Candidates:
         """The candidates as a stage leaves them; as they came, and reported, where it fails or has no time."""
         self.deadline.check(name)
         started, rows_in = self.clock.monotonic(), len(candidates)

@@ -1,12 +1,13 @@
 """Coarse scores, the heavy model's scores, and the one score that they are combined to."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from candidates.context import Context
 from candidates.lookup import rows_of
-from navi.core.arrays import F32
+from navi.core.arrays import F32, I64, U8
 from navi.core.candidates import Candidates
 from navi.core.errors import InvalidArgument, StageError
 from navi.core.query import Query, Supplied
@@ -37,7 +38,7 @@ def coarse(run: Runner, context: Context, candidates: Candidates, steps: Steps) 
 
 
 def rerank(run: Runner, context: Context, candidates: Candidates, steps: Steps) -> Candidates:
-    """The candidates with each task's score and with `score`; where the model cannot answer, `score` keeps the order."""
+    """The candidates with each task's score and with `score`, which keeps the order where the model cannot answer."""
     if len(candidates) == 0:
         return candidates.with_column(SCORE, np.empty(0, dtype=np.float32))
     if steps.rerank is not None:
@@ -51,7 +52,7 @@ def rerank(run: Runner, context: Context, candidates: Candidates, steps: Steps) 
 
 
 def score_supplied(run: Runner, query: Query, steps: Steps) -> Scores:
-    """Scores position for position; an unknown item has none. What fails ends the query: there is nothing to fall back on."""
+    """Scores position for position; an unknown item has none. What fails ends the query: there is no fall-back."""
     if query.supplied is None or len(query.supplied.ids) == 0:
         raise InvalidArgument("candidates", "are missing: Score scores the candidates given")
     rows = rows_of(steps.table, query.supplied.ids, field="candidates.ids")
@@ -61,8 +62,19 @@ def score_supplied(run: Runner, query: Query, steps: Steps) -> Scores:
     context = hydrate(run, asked, steps)
     candidates = Candidates(rows[known], np.zeros(len(known), dtype=np.uint32))
     for step in steps.scoring():
-        candidates = run.required(step.name, len(candidates), lambda step=step, now=candidates: _outcome(step, context, now))
-    return _scores(run, query, candidates, rows=rows, known=known, steps=steps)
+        candidates = run.required(step.name, len(candidates), partial(_outcome, step, context, candidates))
+    score = np.full(len(rows), np.nan, dtype=np.float32)
+    if len(known):
+        score[known] = order_scores(candidates)
+    return Scores(
+        scores=score,
+        tasks=_tasks(candidates, known, len(rows)),
+        status=_status(rows, score),
+        stages=tuple(run.stages),
+        models=steps.versions(),
+        degradations=tuple(run.degradations),
+        as_of=query.as_of,
+    )
 
 
 def order_scores(candidates: Candidates) -> F32:
@@ -95,25 +107,17 @@ def _count_non_finite(run: Runner, candidates: Candidates) -> None:
         run.degrade("rerank", "non_finite", f"{bad} scores are not finite and stand last", rows=bad)
 
 
-def _scores(run: Runner, query: Query, candidates: Candidates, *, rows: np.ndarray, known: np.ndarray, steps: Steps) -> Scores:
-    def spread(values: F32) -> F32:
-        out = np.full(len(rows), np.nan, dtype=np.float32)
-        out[known] = values
-        return out
+def _tasks(candidates: Candidates, known: I64, n: int) -> dict[str, F32]:
+    """The tasks' columns spread over n positions: those of the candidates at `known`, NaN elsewhere."""
+    tasks = {}
+    for name, values in candidates.columns.items():
+        if name.startswith(TASK_PREFIX):
+            spread = np.full(n, np.nan, dtype=np.float32)
+            spread[known] = values
+            tasks[name.removeprefix(TASK_PREFIX)] = spread
+    return tasks
 
-    score = spread(order_scores(candidates)) if len(known) else spread(np.empty(0, dtype=np.float32))
-    status = np.where(rows < 0, RowStatus.UNKNOWN_ITEM, np.where(np.isfinite(score), RowStatus.OK, RowStatus.NON_FINITE))
-    tasks = {
-        name.removeprefix(TASK_PREFIX): spread(values)
-        for name, values in candidates.columns.items()
-        if name.startswith(TASK_PREFIX)
-    }
-    return Scores(
-        scores=score,
-        tasks=tasks,
-        status=status.astype(np.uint8),
-        stages=tuple(run.stages),
-        models=steps.versions(),
-        degradations=tuple(run.degradations),
-        as_of=query.as_of,
-    )
+
+def _status(rows: I64, scores: F32) -> U8:
+    scored = np.where(np.isfinite(scores), RowStatus.OK, RowStatus.NON_FINITE)
+    return np.where(rows < 0, RowStatus.UNKNOWN_ITEM, scored).astype(np.uint8)

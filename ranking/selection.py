@@ -23,7 +23,9 @@ def select(run: Runner, context: Context, candidates: Candidates, steps: Steps) 
 
     chosen = run.required("select", len(candidates), work)
     tasks = {
-        name.removeprefix(TASK_PREFIX): values for name, values in chosen.columns.items() if name.startswith(TASK_PREFIX)
+        name.removeprefix(TASK_PREFIX): values
+        for name, values in chosen.columns.items()
+        if name.startswith(TASK_PREFIX)
     }
     return Ranking(
         ids=steps.table.ids.take(chosen.rows),

@@ -57,7 +57,9 @@ class Steps:
         known = frozenset().union(*(scorer.request_features for scorer in self.models.values()))
         for name in query.features:
             if name not in known:
-                raise InvalidArgument(f"features.{name}", f"no model reads it; known: {', '.join(sorted(known)) or 'none'}")
+                raise InvalidArgument(
+                    f"features.{name}", f"no model reads it; known: {', '.join(sorted(known)) or 'none'}"
+                )
 
 
 def build_steps(config: FunnelConfig, parts: Parts, users: FeatureStore | None, *, field: str) -> Steps:

@@ -1,11 +1,10 @@
 """Per-candidate features that the caller brought, spread over all candidates of the query."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from navi.core.arrays import I64
 from navi.core.column import Column
+from navi.core.errors import InvalidArgument
 from navi.core.query import Supplied
 from navi.core.ragged import offsets_of
 from navi.features.item_table import ItemTable
@@ -30,10 +29,12 @@ def supplied_columns(supplied: Supplied | None, table: ItemTable, rows: I64) -> 
 
 def _spread(column: Column, source: I64, name: str, table: ItemTable, rows: I64) -> Column:
     """Row i is column[source[i]], or the item's own value (missing where it has none) for a source of -1."""
-    if name in table.columns:
-        rest = table.column(name).take(np.maximum(rows, 0))
-    else:
-        rest = _missing(column, len(rows))
+    resident = table.column(name) if name in table.columns else None
+    if resident is not None and (resident.dtype, resident.ragged) != (column.dtype, column.ragged):
+        raise InvalidArgument(
+            f"supplied.columns.{name}", f"is {column.dtype}, where the item table has {resident.dtype}"
+        )
+    rest = _missing(column, len(rows)) if resident is None else resident.take(np.maximum(rows, 0))
     index = np.where(source >= 0, source, len(column) + np.arange(len(rows)))
     return _joined(column, rest).take(index)
 

@@ -34,5 +34,4 @@ def _corrected(probabilities: F32, rate: float) -> F32:
     if rate == 1.0:
         return probabilities
     kept = probabilities * np.float32(rate)
-    corrected: F32 = kept / (np.float32(1.0) - probabilities + kept)
-    return corrected
+    return (kept / (1.0 - probabilities + kept)).astype(np.float32, copy=False)

@@ -90,7 +90,9 @@ class Bundle:
     def __enter__(self) -> "Bundle":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def path(self, relative: str) -> Path:

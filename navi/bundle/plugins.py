@@ -27,8 +27,11 @@ def resolve(reference: str, *, field: str) -> Callable[..., Any]:
 
 def make(reference: str, *parts: object, options: Mapping[str, object], field: str) -> Any:
     """`module:attribute`(*parts, **options), with the options checked against the callable's annotations."""
-    function = validate_call(resolve(reference, field=f"{field}.use"), config=ConfigDict(arbitrary_types_allowed=True))
+    checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
+    function = checked(resolve(reference, field=f"{field}.use"))
     try:
         return function(*parts, **options)
     except ValidationError as error:
         raise config_error(error, field=f"{field}.options") from error
+    except ConfigError as error:
+        raise ConfigError(f"{field}.options.{error.field}", error.problem) from error

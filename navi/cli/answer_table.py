@@ -10,8 +10,9 @@ from navi.core.ranking import Ranking
 
 
 def answer_schema(*, text_ids: bool) -> pa.Schema:
-    """request_id; ids and scores, best first; tasks, a list of scores by task; sources, the names that brought each item;
-    degradations as `stage: reason`; shortfall, reason -> candidates; error, null where the request was answered."""
+    """Columns of a row: the request's id; ids and scores, best first; tasks, a list of scores by task; sources, the
+    names that brought each item; degradations as `stage: reason`; shortfall, reason -> candidates; error, null where
+    the request was answered."""
     return pa.schema(
         [
             ("request_id", pa.string()),

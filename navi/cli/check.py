@@ -46,7 +46,9 @@ def _probes(bundle: "Bundle") -> Table:
     from navi.core.errors import NaviError
     from navi.core.query import Query
 
-    table = Table("pipeline", "answered", "milliseconds", "degraded", title="one anonymous request", title_justify="left")
+    table = Table(
+        "pipeline", "answered", "milliseconds", "degraded", title="one anonymous request", title_justify="left"
+    )
     for name, pipeline in bundle.pipelines.items():
         query = Query(
             pipeline=name, user=None, k=PROBE_K, deadline=Deadline.never(bundle.clock), as_of=bundle.clock.time()

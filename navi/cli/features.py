@@ -47,7 +47,9 @@ def load(
             raise InvalidArgument("--key", f"{rows} has no column {key!r}; it has {', '.join(file.schema_arrow.names)}")
         written = 0
         batches = -(-file.metadata.num_rows // BATCH)
-        for batch in track(file.iter_batches(BATCH), total=batches, description="Loading", console=Console(stderr=True)):
+        for batch in track(
+            file.iter_batches(BATCH), total=batches, description="Loading", console=Console(stderr=True)
+        ):
             _put(opened, batch, key, mode, first=written)
             written += batch.num_rows
         Console().print(f"{written:,} rows written to {store!r}, which holds {opened.count():,}")
@@ -58,7 +60,7 @@ def load(
 @app.command()
 def get(
     bundle: BundleDir,
-    key: Annotated[str, typer.Argument(help='Key of the row; quote digits (\'"42"\') where keys are text.')],
+    key: Annotated[str, typer.Argument(help="Key of the row; quote digits ('\"42\"') where keys are text.")],
     store: StoreName = "users",
 ) -> None:
     """Print one row of a store."""

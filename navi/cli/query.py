@@ -31,18 +31,21 @@ def run(
 ) -> None:
     """Ask a running server for the best k for a user."""
     from navi.client import Client
+    from navi.client.options import RankOptions
 
+    options: RankOptions = {
+        "pipeline": pipeline,
+        "features": features_of(feature or []),
+        "exclude": keys_of(exclude),
+        "candidates": keys_of(candidates),
+    }
+    moment = time_of(as_of)
+    if moment is not None:
+        options["as_of"] = moment
+    if seed is not None:
+        options["seed"] = seed
     with Client(target, timeout_s=timeout) as client:
-        ranking = client.rank(
-            pipeline=pipeline,
-            user=None if user is None else key_of(user),
-            k=k,
-            features=features_of(feature or []),
-            exclude=keys_of(exclude),
-            candidates=keys_of(candidates),
-            as_of=time_of(as_of),
-            seed=seed,
-        )
+        ranking = client.rank(None if user is None else key_of(user), k=k, **options)
     if as_json:
         print(json.dumps(as_dict(ranking), indent=2, ensure_ascii=False))  # noqa: T201 - for other programs
     else:
@@ -60,7 +63,14 @@ def as_dict(ranking: "Ranking") -> dict[str, Any]:
             )
         ],
         "stages": [
-            {"name": s.name, "in": s.rows_in, "out": s.rows_out, "us": s.microseconds, "degraded": s.degraded, "dropped": dict(s.dropped)}
+            {
+                "name": s.name,
+                "in": s.rows_in,
+                "out": s.rows_out,
+                "us": s.microseconds,
+                "degraded": s.degraded,
+                "dropped": dict(s.dropped),
+            }
             for s in ranking.stages
         ],
         "degradations": [
@@ -95,7 +105,9 @@ def item_columns(ranking: "Ranking", bundle: Path | None) -> dict[str, list[str]
         table = ItemTable.open(bundle / entry.path)
         if table.ids.is_text == ranking.ids.is_text:
             rows = table.lookup(ranking.ids)
-            return {name: [_cell(table.column(name).row(row)) if row >= 0 else "" for row in rows] for name in table.columns}
+            return {
+                name: [_cell(table.column(name).row(row)) if row >= 0 else "" for row in rows] for name in table.columns
+            }
     return {}
 
 

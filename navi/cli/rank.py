@@ -13,7 +13,10 @@ from navi.cli.arguments import time_of
 def run(
     bundle: Annotated[Path, typer.Argument(help="Bundle directory.", exists=True, file_okay=False)],
     requests: Annotated[
-        Path, typer.Option(help="Parquet: user, and optionally pipeline, k, as_of, ...; other columns are features.", exists=True)
+        Path,
+        typer.Option(
+            help="Parquet: user, and optionally pipeline, k, as_of, ...; other columns are features.", exists=True
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Parquet file of the answers, a row a request.")],
     pipeline: Annotated[str | None, typer.Option(help="Pipeline of requests that name none.")] = None,
@@ -46,4 +49,6 @@ def run(
 
 
 def _bar(console: Console) -> Progress:
-    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console)
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -71,7 +72,7 @@ class Ids:
             return [int(value) for value in self.values]
         data = self.values.tobytes()
         bounds = self.offsets.tolist()
-        return [data[start:end].decode() for start, end in zip(bounds, bounds[1:], strict=False)]
+        return [data[start:end].decode() for start, end in pairwise(bounds)]
 
     def key(self, position: int) -> Key:
         """The id at one position, as a Python value."""

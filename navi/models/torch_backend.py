@@ -53,11 +53,11 @@ class TorchBackend:
         except (*_ERRORS, OSError, KeyError) as error:
             raise ModelError(f"{path}: torch cannot load it: {error}") from error
         signature = _signature(path, exported, outputs)
-        place = torch.device(device)
-        if place.type != "cpu":
+        place = torch.device("cpu")
+        if device != "cpu":
+            place = torch.device("cuda", torch.device(device).index or 0)
             exported = move_to_device_pass(exported, place)
-        # Shapes are checked once, at load, against model.toml; checking them again costs a fifth of a small run.
-        program = exported.module(check_guards=False)
+        program = exported.module()
         return cls(torch.compile(program, dynamic=True) if compile else program, signature, place)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:

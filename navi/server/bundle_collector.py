@@ -37,7 +37,8 @@ class BundleCollector(Collector):
             rows.add_metric((name,), _buckets(stats), sum_value=stats.rows)
             run.add_metric((name,), stats.run_s)
             wait.add_metric((name,), stats.wait_s)
-            for outcome, count in {"run": stats.calls, "failed": stats.failed, **stats.dropped}.items():
+            outcomes = {"run": stats.calls, "failed": stats.failed}
+            for outcome, count in (*outcomes.items(), *stats.dropped.items()):
                 calls.add_metric((name, outcome), count)
         yield from (rows, run, wait, calls)
 

@@ -10,7 +10,8 @@ from rich.console import Console
 from navi.core.errors import BundleError
 
 if TYPE_CHECKING:
-    from navi.bundle.bundle import Bundle
+    from ranking.evaluation.heldout import Setting
+    from ranking.evaluation.variants import Named
     from ranking.training.dataset import Dataset
 
 app = typer.Typer(no_args_is_help=True, help="Measure a bundle: quality, exactness, cost.")
@@ -32,16 +33,20 @@ def quality(
     The data set is the one that the bundle was trained on; queries are asked as of its split.
     """
     from navi.bundle.bundle import Bundle
+    from ranking.evaluation.asking import pipeline_of
+    from ranking.evaluation.heldout import Setting
+    from ranking.evaluation.variants import Named
     from ranking.training.progress import RichProgress
 
     console = Console()
     origin = _origin(bundle)
     with Bundle.open(bundle) as opened, RichProgress(Console(stderr=True)) as progress:
-        name = pipeline or next(iter(opened.pipelines))
+        name = pipeline_of(opened, pipeline)
+        asked = Named(opened, name)
         if origin["kind"] == "generated":
-            tables = _planted(opened, name, origin, users=users, seed=seed, progress=progress)
+            tables = _planted(asked, origin, users=users, seed=seed, progress=progress)
         else:
-            tables = _heldout(opened, name, _recorded(origin), seed=seed, progress=progress)
+            tables = _heldout(Setting(asked, _recorded(origin), seed), progress)
     for table in tables:
         console.print(table)
 
@@ -87,12 +92,12 @@ def _origin(bundle: Path) -> dict[str, Any]:
     return dict(origin)
 
 
-def _planted(bundle: "Bundle", name: str, origin: dict[str, Any], *, users: int, seed: int, progress: Any) -> list[Any]:
+def _planted(asked: "Named", origin: dict[str, Any], *, users: int, seed: int, progress: Any) -> list[Any]:
     from ranking.evaluation.planted import evaluate_planted
     from ranking.training.generated import generate
 
     sizes = {key: value for key, value in origin.items() if key != "kind"}
-    result, seen = evaluate_planted(bundle, name, generate(**sizes), users=users, seed=seed, progress=progress)
+    result, seen = evaluate_planted(asked, generate(**sizes), users=users, seed=seed, progress=progress)
     items = origin["items"]
     share = f"sources brought at most {seen.brought:,} of {items:,} items ({seen.brought / items:.2%})"
     return [result.table(seed=seed), f"{share}; at most {seen.reranked:,} were re-ranked", *_bars(result)]
@@ -107,12 +112,11 @@ def _bars(result: Any) -> list[str]:
     return [f"{recall}: {kept:.3f} of exhaustive", f"{ndcg}: {gain:.2f} x popularity"]
 
 
-def _heldout(bundle: "Bundle", name: str, dataset: "Dataset", *, seed: int, progress: Any) -> list[Any]:
-    from ranking.evaluation.heldout import Setting, evaluate_auc, evaluate_ranking
+def _heldout(setting: "Setting", progress: Any) -> list[Any]:
+    from ranking.evaluation.heldout import evaluate_auc, evaluate_ranking
 
-    setting = Setting(bundle, name, dataset, seed)
     results = [evaluate_auc(setting, progress), evaluate_ranking(setting, progress)]
-    return [result.table(seed=seed) for result in results]
+    return [result.table(seed=setting.seed) for result in results]
 
 
 def _recorded(origin: dict[str, Any]) -> "Dataset":

@@ -14,7 +14,9 @@ app = typer.Typer(no_args_is_help=True, help="Make a bundle: models, item table,
 
 Out = Annotated[Path, typer.Argument(help="Directory of the bundle to make.")]
 Folder = Annotated[Path, typer.Argument(help="Folder with the data set's files.", exists=True, file_okay=False)]
-OptionsFile = Annotated[Path | None, typer.Option(help="TOML file of training options; see `navi train options`.", exists=True)]
+OptionsFile = Annotated[
+    Path | None, typer.Option(help="TOML file of training options; see `navi train options`.", exists=True)
+]
 Overwrite = Annotated[bool, typer.Option(help="Replace a bundle that is already there.")]
 Seed = Annotated[int, typer.Option(help="Of every random choice.")]
 
@@ -39,7 +41,9 @@ def generated(
 
 
 @app.command()
-def movielens(folder: Folder, out: Out, seed: Seed = 0, options: OptionsFile = None, overwrite: Overwrite = False) -> None:
+def movielens(
+    folder: Folder, out: Out, seed: Seed = 0, options: OptionsFile = None, overwrite: Overwrite = False
+) -> None:
     """Train on a MovieLens folder (ratings.csv, movies.csv)."""
     from ranking.training.movielens import load
 

@@ -27,7 +27,9 @@ class Answers:
     rankings: list[Ranking]
 
 
-def ask(funnels: Mapping[str, Funnel], queries: Sequence[Query], table: ItemTable, progress: Progress) -> dict[str, Answers]:
+def ask(
+    funnels: Mapping[str, Funnel], queries: Sequence[Query], table: ItemTable, progress: Progress
+) -> dict[str, Answers]:
     """Every query to every funnel; the first error ends it."""
     answers = {}
     for name, funnel in funnels.items():

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from navi.bundle.bundle import Bundle
 from navi.core.arrays import F64, I64
 from navi.core.column import Column
 from navi.core.deadline import Deadline
@@ -15,7 +14,7 @@ from navi.features.item_table import ItemTable
 from ranking.evaluation.contest import Result, ask
 from ranking.evaluation.metrics import auc, ndcg_at_k, recall_at_k
 from ranking.evaluation.negatives import Chosen, matched_negatives, uniform_negatives
-from ranking.evaluation.variants import FUNNEL, POPULARITY, eligible, variants
+from ranking.evaluation.variants import FUNNEL, POPULARITY, Named, eligible, variants
 from ranking.training.dataset import Dataset
 from ranking.training.progress import Progress
 
@@ -37,14 +36,13 @@ class Person:
 class Setting:
     """What is asked of whom, by which seed."""
 
-    bundle: Bundle
-    pipeline: str
+    pipeline: Named
     dataset: Dataset
     seed: int
 
     @property
     def table(self) -> ItemTable:
-        return self.bundle.table(self.bundle.config.pipelines[self.pipeline].options["table"])
+        return self.pipeline.table
 
 
 def evaluate_ranking(setting: Setting, progress: Progress) -> Result:
@@ -53,7 +51,7 @@ def evaluate_ranking(setting: Setting, progress: Progress) -> Result:
     Relevant is what a user did after the split, as far as the pipeline may show it (an item that the pipeline hides
     because the user has met it cannot be found again). Users with nothing left are not counted.
     """
-    with variants(setting.bundle, setting.pipeline, exhaustive=False) as funnels:
+    with variants(setting.pipeline.bundle, setting.pipeline.name, exhaustive=False) as funnels:
         people = [
             Person(person.position, person.query, rows)
             for person in people_of(setting)
@@ -102,15 +100,13 @@ def people_of(setting: Setting) -> list[Person]:
     later = (events.time >= dataset.split) & (events.labels[dataset.positive] > 0)
     rows = _rows(setting)[events.item[later]]
     users = events.user[later]
-    return [
-        Person(user, _query(setting, user), np.unique(rows[users == user])) for user in np.unique(users).tolist()
-    ]
+    return [Person(user, _query(setting, user), np.unique(rows[users == user])) for user in np.unique(users).tolist()]
 
 
 def _query(setting: Setting, user: int) -> Query:
     dataset = setting.dataset
     return Query(
-        pipeline=setting.pipeline,
+        pipeline=setting.pipeline.name,
         user=dataset.user_ids.key(user),
         k=K,
         deadline=Deadline.never(),
@@ -128,7 +124,7 @@ def _context(dataset: Dataset, user: int) -> dict[str, Column]:
 
 def _rows(setting: Setting) -> I64:
     """For each position in the data set's items, its row in the bundle's table."""
-    return setting.table.lookup(Ids.of(setting.dataset.items.column("id").to_pylist()))
+    return setting.table.lookup(Ids.of(setting.dataset.items.column("id").to_pylist()))  # type: ignore[arg-type]
 
 
 def _chosen(setting: Setting) -> Chosen:
@@ -140,7 +136,7 @@ def _chosen(setting: Setting) -> Chosen:
 
 def _aucs(setting: Setting, people: list[Person], negatives: I64, progress: Progress) -> dict[str, F64]:
     popularity = np.nan_to_num(setting.table.column("popularity").values.astype(np.float64))
-    pipeline = setting.bundle.pipelines[setting.pipeline]
+    pipeline = setting.pipeline.bundle.pipelines[setting.pipeline.name]
     ours, theirs = np.empty(len(people)), np.empty(len(people))
     progress.start("scoring", len(people))
     for at, (person, others) in enumerate(zip(people, negatives, strict=True)):

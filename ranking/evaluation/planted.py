@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from navi.bundle.bundle import Bundle
 from navi.core.arrays import F64, I64
 from navi.core.column import Column
 from navi.core.deadline import Deadline
@@ -12,7 +11,7 @@ from navi.core.query import Query
 from navi.core.ranking import Ranking
 from ranking.evaluation.contest import Answers, Result, ask
 from ranking.evaluation.metrics import ndcg_at_k, recall_at_k
-from ranking.evaluation.variants import FUNNEL, eligible, variants
+from ranking.evaluation.variants import FUNNEL, Named, eligible, variants
 from ranking.training.generated import Generated
 from ranking.training.generated_truth import DEVICES
 from ranking.training.progress import Progress
@@ -29,40 +28,49 @@ class Funnelled:
     reranked: int
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A user, and the request features with which the user asks."""
+
+    user: int
+    context: dict[str, Column]
+
+
 def evaluate_planted(
-    bundle: Bundle, pipeline: str, generated: Generated, *, users: int, seed: int, progress: Progress
+    pipeline: Named, generated: Generated, *, users: int, seed: int, progress: Progress
 ) -> tuple[Result, Funnelled]:
     """recall@100 of the true best hundred, and NDCG@10 with the true values as gains, for some users drawn by seed.
 
-    What counts as best is the truth's expected value among the items that the pipeline may show to the user: those
-    that the user has not seen. Every query is asked as of the split, at an hour and from a device drawn by seed.
+    What counts as best is the truth's expected value among the items that the pipeline's filters let the user see.
+    Every query is asked as of the split, at an hour and from a device drawn by seed.
     """
-    dataset = generated.dataset
-    generator = np.random.default_rng(seed)
-    chosen = np.sort(generator.choice(len(dataset.user_ids), size=min(users, len(dataset.user_ids)), replace=False))
-    contexts = [_context(generator) for _ in chosen]
-    queries = [
-        Query(
-            pipeline=pipeline,
-            user=dataset.user_ids.key(user),
-            k=K,
-            deadline=Deadline.never(),
-            as_of=dataset.split,
-            features=context,
-        )
-        for user, context in zip(chosen.tolist(), contexts, strict=True)
-    ]
-    table = bundle.table(bundle.config.pipelines[pipeline].options["table"])
-    with variants(bundle, pipeline) as funnels:
-        answers = ask(funnels, queries, table, progress)
+    asked = _drawn(generated, users, np.random.default_rng(seed))
+    queries = [_query(pipeline.name, generated, one) for one in asked]
+    with variants(pipeline.bundle, pipeline.name) as funnels:
+        answers = ask(funnels, queries, pipeline.table, progress)
         shown = [eligible(funnels[FUNNEL], query) for query in queries]
-    position = _positions(generated, table.ids.values)
-    values = [
-        generated.truth.value(user, context, dataset.split)[position]
-        for user, context in zip(chosen.tolist(), contexts, strict=True)
-    ]
+    position = _positions(generated, pipeline.table.ids.values)
+    split = generated.dataset.split
+    values = [generated.truth.value(one.user, one.context, split)[position] for one in asked]
     worth = [_only(value, rows) for value, rows in zip(values, shown, strict=True)]
     return Result(_metrics(answers, worth)), _funnelled(answers[FUNNEL].rankings)
+
+
+def _drawn(generated: Generated, users: int, generator: np.random.Generator) -> list[Asked]:
+    known = len(generated.dataset.user_ids)
+    chosen = np.sort(generator.choice(known, size=min(users, known), replace=False))
+    return [Asked(user, _context(generator)) for user in chosen.tolist()]
+
+
+def _query(pipeline: str, generated: Generated, asked: Asked) -> Query:
+    return Query(
+        pipeline=pipeline,
+        user=generated.dataset.user_ids.key(asked.user),
+        k=K,
+        deadline=Deadline.never(),
+        as_of=generated.dataset.split,
+        features=asked.context,
+    )
 
 
 def _context(generator: np.random.Generator) -> dict[str, Column]:
@@ -107,5 +115,7 @@ def _metrics(answers: dict[str, Answers], worth: list[F64]) -> dict[str, dict[st
 
 def _funnelled(rankings: list[Ranking]) -> Funnelled:
     reports = [{stage.name: stage for stage in ranking.stages} for ranking in rankings]
-    brought = max(sum(stage.rows_out for name, stage in report.items() if name.startswith("source.")) for report in reports)
+    brought = max(
+        sum(stage.rows_out for name, stage in report.items() if name.startswith("source.")) for report in reports
+    )
     return Funnelled(brought, max(report["rerank"].rows_in for report in reports))

@@ -15,6 +15,7 @@ from navi.core.arrays import I64
 from navi.core.candidates import Candidates
 from navi.core.errors import ConfigError
 from navi.core.query import Query
+from navi.features.item_table import ItemTable
 from ranking.filtering import apply_filters
 from ranking.funnel import Funnel, build
 from ranking.hydration import hydrate
@@ -26,6 +27,18 @@ FUNNEL = "funnel"
 EXHAUSTIVE = "exhaustive"
 
 MODEL_STEPS = ("coarse", "rerank", "combine", "policy")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A pipeline of an opened bundle."""
+
+    bundle: Bundle
+    name: str
+
+    @property
+    def table(self) -> ItemTable:
+        return self.bundle.table(self.bundle.config.pipelines[self.name].options["table"])
 
 
 @dataclass(frozen=True, slots=True)

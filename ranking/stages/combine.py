@@ -22,7 +22,7 @@ class Combine:
 
     weights: Mapping[str, float]
 
-    def run(self, context: Context, candidates: Candidates) -> Candidates:
+    def run(self, context: Context, candidates: Candidates) -> Candidates:  # noqa: ARG002 - as every stage
         tasks = {task: candidates.columns[f"{TASK_PREFIX}{task}"] for task in self.weights}
         return candidates.with_column("score", combined(tasks, self.weights))
 
@@ -60,8 +60,8 @@ def single(parts: Parts) -> Single:  # noqa: ARG001 - as every plug-in
     return Single()
 
 
-def combine(parts: Parts, *, weights: dict[str, float]) -> Combine:
+def combine(parts: Parts, *, weights: dict[str, float]) -> Combine:  # noqa: ARG001 - as every plug-in
     """weights: by task; negative for what should not happen."""
     if not weights or not all(np.isfinite(weight) for weight in weights.values()):
-        raise ConfigError("combine.options.weights", "must hold a finite weight for at least one task")
+        raise ConfigError("weights", "must hold a finite weight for at least one task")
     return Combine(weights)

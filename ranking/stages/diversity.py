@@ -28,7 +28,7 @@ class Diversity:
     decay: float
     floor: float
 
-    def run(self, context: Context, candidates: Candidates) -> Candidates:
+    def run(self, context: Context, candidates: Candidates) -> Candidates:  # noqa: ARG002 - as every stage
         score = candidates.columns["score"]
         order = top_k(score, candidates.rows, len(candidates))
         repeats = occurrence(self.groups[candidates.rows[order]])
@@ -64,11 +64,9 @@ def diversity(
 def _groups(table: ItemTable, column: str) -> I64:
     values = table.column(column)
     if values.ragged or values.width != 1 or values.dtype not in ("int64", "string"):
-        raise ConfigError("options.column", f"{column!r} must hold one integer or string an item")
+        raise ConfigError("column", f"{column!r} must hold one integer or string an item")
     codes = values.values if values.dtype == "int64" else table.codes(column)[0].astype(np.int64)
     if values.valid is None:
         return codes
     alone = np.cumsum(~values.valid) + codes.max(initial=0, where=values.valid)
     return np.where(values.valid, codes, alone)
-
-

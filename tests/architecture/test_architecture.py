@@ -41,9 +41,8 @@ OWNERS = {
     "grpc": ["navi/server/", "navi/client/", "navi/wire/", "loadtest/"],
     "grpc_health": ["navi/server/", "navi/client/", "loadtest/"],
     "grpc_reflection": ["navi/server/"],
-    "grpc_status": ["navi/server/", "navi/client/", "loadtest/"],
     "grpc_tools": ["navi/wire/"],
-    "usearch": ["candidates/"],
+    "faiss": ["candidates/vector_index"],
     "uvloop": ["navi/server/"],
     "prometheus_client": ["navi/server/"],
     "typer": ["navi/cli/", "ranking/commands/", "loadtest/"],
@@ -103,11 +102,14 @@ def test_a_third_party_package_is_used_by_its_owners_only(path: Path) -> None:
 
 def test_modules_import_each_other_without_a_cycle() -> None:
     modules = {module_of(path): path for path in sources()}
-    edges = {name: {target for found in imports_of(path) if (target := _module(found, modules))} for name, path in modules.items()}
+    edges = {
+        name: {target for found in imports_of(path) if (target := _module(found, modules))}
+        for name, path in modules.items()
+    }
     done: set[str] = set()
 
     def visit(name: str, trail: tuple[str, ...]) -> None:
-        assert name not in trail, f"cycle: {' -> '.join((*trail[trail.index(name):], name))}"
+        assert name not in trail, f"cycle: {' -> '.join((*trail[trail.index(name) :], name))}"
         if name in done:
             return
         for target in edges[name] - {name}:

@@ -218,6 +218,13 @@ def test_items_are_every_row_in_order_of_text_keys(open_as):
     assert all(plain(row) == {"country": [key]} for key, row in store.items())
 
 
+def test_items_are_every_row_where_keys_are_as_long_as_they_may_be(open_as):
+    store = open_as("string")
+    keys = [f"{number:0510}" for number in range(520)]
+    store.put_many(keys, [{"age": 31}] * len(keys))
+    assert [key for key, _ in store.items()] == keys
+
+
 def test_items_of_many_rows_may_be_rewritten_while_they_are_read(store):
     keys = list(range(1100))
     store.put_many(keys, [{"age": 1}] * len(keys))

@@ -65,7 +65,9 @@ def test_ties_break_by_id(make_funnel: FunnelMaker, make_query: MakeQuery) -> No
 
 
 def test_scores_that_are_not_finite_stand_last_and_are_counted(make_funnel: FunnelMaker, make_query: MakeQuery) -> None:
-    holes = Step("combine", ColumnStage("score", lambda rows: np.where(rows == 3, np.nan, np.where(rows == 4, np.inf, rows))))
+    holes = Step(
+        "combine", ColumnStage("score", lambda rows: np.where(rows == 3, np.nan, np.where(rows == 4, np.inf, rows)))
+    )
     ranking = make_funnel(ListSource([3, 4, 5]), combine=holes).rank(make_query())
     assert ranking.ids.tolist() == [150, 130, 140]
     (entry,) = ranking.degradations
@@ -80,7 +82,8 @@ def test_a_filtered_item_shows_on_no_path(make_funnel: FunnelMaker, make_query: 
 
 
 @pytest.mark.parametrize(
-    ("error", "reason"), [(BackendError("x"), "failed"), (DeadlineExceeded("x"), "deadline"), (ZeroDivisionError(), "crashed")]
+    ("error", "reason"),
+    [(BackendError("x"), "failed"), (DeadlineExceeded("x"), "deadline"), (ZeroDivisionError(), "crashed")],
 )
 def test_a_ranker_that_fails_leaves_the_coarse_order_and_says_so(
     make_funnel: FunnelMaker, make_query: MakeQuery, error: Exception, reason: str
@@ -93,7 +96,9 @@ def test_a_ranker_that_fails_leaves_the_coarse_order_and_says_so(
 
 
 def test_a_coarse_stage_that_fails_leaves_the_sources_order(make_funnel: FunnelMaker, make_query: MakeQuery) -> None:
-    ranking = make_funnel(ListSource([5, 9, 2]), coarse=Step("coarse", FailingStage(ValueError("x"))), rerank=None).rank(make_query())
+    ranking = make_funnel(
+        ListSource([5, 9, 2]), coarse=Step("coarse", FailingStage(ValueError("x"))), rerank=None
+    ).rank(make_query())
     assert ranking.ids.tolist() == [150, 190, 120]
 
 
@@ -143,7 +148,9 @@ def test_an_unknown_user_is_served(make_funnel: FunnelMaker, make_query: MakeQue
     assert make_funnel().rank(make_query(user=None)).ids == ranking.ids
 
 
-def test_a_user_store_that_fails_is_cold_start_unless_a_filter_needs_it(make_funnel: FunnelMaker, make_query: MakeQuery) -> None:
+def test_a_user_store_that_fails_is_cold_start_unless_a_filter_needs_it(
+    make_funnel: FunnelMaker, make_query: MakeQuery
+) -> None:
     class Down:
         def get_many(self, keys: object) -> None:
             raise StoreError("disk gone")

@@ -58,6 +58,7 @@ def greedy(scores: list[float], authors: list[int | None], decay: float, floor: 
     """Choose one by one: the best of what is left, each author's next item counting for less."""
     left, chosen, taken = set(range(len(scores))), [], {}
     while left:
+
         def worth(at: int) -> tuple[float, int]:
             k = 0 if authors[at] is None else taken.get(authors[at], 0)
             return (np.float32(scores[at] * ((1 - floor) * decay**k + floor)), -at)
@@ -69,7 +70,10 @@ def greedy(scores: list[float], authors: list[int | None], decay: float, floor: 
     return chosen
 
 
-@given(st.lists(st.integers(1, 2**20), min_size=40, max_size=40, unique=True), st.sampled_from([(0.5, 0.25), (0.0, 0.5), (1.0, 0.0)]))
+@given(
+    st.lists(st.integers(1, 2**20), min_size=40, max_size=40, unique=True),
+    st.sampled_from([(0.5, 0.25), (0.0, 0.5), (1.0, 0.0)]),
+)
 def test_diversity_equals_choosing_greedily(table: ItemTable, raw: list[int], setting: tuple[float, float]) -> None:
     decay, floor = setting
     scores = np.array(raw, dtype=np.float32)
@@ -83,7 +87,9 @@ def test_diversity_equals_choosing_greedily(table: ItemTable, raw: list[int], se
 
 def test_diversity_works_on_strings(table: ItemTable, make_query: Callable[..., Query]) -> None:
     stage = diversity(Parts(None, table), column="group")  # type: ignore[arg-type]
-    candidates = Candidates(np.array([0, 3, 6, 1]), np.zeros(4, dtype=np.uint32), {"score": np.ones(4, dtype=np.float32)})
+    candidates = Candidates(
+        np.array([0, 3, 6, 1]), np.zeros(4, dtype=np.uint32), {"score": np.ones(4, dtype=np.float32)}
+    )
     changed = stage.run(Context(make_query(), table), candidates).columns["score"]
     assert changed.tolist() == pytest.approx([1.0, 0.625, 0.4375, 1.0])
 

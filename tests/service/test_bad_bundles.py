@@ -27,18 +27,24 @@ def other_table(bundle: Path) -> None:
     write_item_table(pa.table({"id": [1, 2]}), bundle / "tables" / "items.arrow", key="id")
 
 
+def cut(path: Path, size: int) -> None:
+    path.write_bytes(path.read_bytes()[:size])
+
+
+TABLE, RANKER = Path("tables/items.arrow"), Path("models/ranker/1")
+
 BREAKS: list[tuple[str, Callable[[Path], object], str]] = [
     ("no configuration", lambda b: (b / "navi.toml").unlink(), "navi.toml"),
     ("not TOML", lambda b: (b / "navi.toml").write_text("= ="), "navi.toml"),
     ("unknown key", lambda b: edit(b / "navi.toml", r"^name = ", "colour = 1\nname = "), "colour"),
     ("unknown table", lambda b: edit(b / "navi.toml", r'^table = "items"', 'table = "nothing"'), "nothing"),
-    ("unknown plug-in", lambda b: edit(b / "navi.toml", r"candidates\.popular:popular", "candidates.popular:nothing"), "nothing"),
+    ("unknown plug-in", lambda b: edit(b / "navi.toml", r"popular:popular", "popular:nothing"), "nothing"),
     ("unknown option", lambda b: edit(b / "navi.toml", r"^keep = ", "hold = 3\nkeep = "), "hold"),
-    ("damaged model", lambda b: flip(b / "models" / "ranker" / "1" / "model.onnx", 1000), "model.onnx"),
-    ("changed model.toml", lambda b: edit(b / "models" / "ranker" / "1" / "model.toml", "^version = 1", "version = 2"), "model.toml"),
-    ("missing model", lambda b: (b / "models" / "ranker" / "1" / "model.onnx").unlink(), "model.onnx"),
-    ("cut table", lambda b: (b / "tables" / "items.arrow").write_bytes((b / "tables" / "items.arrow").read_bytes()[:500]), "items.arrow"),
-    ("damaged table", lambda b: flip(b / "tables" / "items.arrow", 3000), "items.arrow"),
+    ("damaged model", lambda b: flip(b / RANKER / "model.onnx", 1000), "model.onnx"),
+    ("changed model.toml", lambda b: edit(b / RANKER / "model.toml", "^version = 1", "version = 2"), "model.toml"),
+    ("missing model", lambda b: (b / RANKER / "model.onnx").unlink(), "model.onnx"),
+    ("cut table", lambda b: cut(b / TABLE, 500), "items.arrow"),
+    ("damaged table", lambda b: flip(b / TABLE, 3000), "items.arrow"),
     ("another table", other_table, "items"),
     ("file outside", lambda b: edit(b / "navi.toml", r'"tables/items.arrow"', '"../items.arrow"'), "outside"),
 ]  # fmt: skip

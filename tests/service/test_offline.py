@@ -71,7 +71,9 @@ def test_parts_of_another_run_are_not_mixed_in(trained: Path, requests: Path, tm
     out = tmp_path / "out.parquet"
     parts = out.with_name("out.parquet.parts")
     parts.mkdir()
-    (parts / "state.json").write_text('{"requests": "x", "bundle": "y", "defaults": {"pipeline": "home", "k": 3, "as_of": 1.0}}')
+    (parts / "state.json").write_text(
+        '{"requests": "x", "bundle": "y", "defaults": {"pipeline": "home", "k": 3, "as_of": 1.0}}'
+    )
     done = navi("rank", trained, "--requests", requests, "--out", out, check=False)
     assert done.returncode == 1
     assert "--restart" in done.stderr

@@ -90,7 +90,9 @@ def test_score_answers_position_for_position(server, trained: Path) -> None:
         ({"candidates": ["text"]}, InvalidArgument, "supplied"),
     ],
 )
-def test_a_bad_request_is_refused_by_the_name_of_its_field(server, asked: dict, error: type[NaviError], field: str) -> None:
+def test_a_bad_request_is_refused_by_the_name_of_its_field(
+    server, asked: dict, error: type[NaviError], field: str
+) -> None:
     with server.client() as client:
         with pytest.raises(error, match=field):
             client.rank(**{"k": 5, **asked})
@@ -101,12 +103,12 @@ def test_written_features_are_answered_and_used(serve, bundle: Path) -> None:
     served = serve(bundle)
     with served.client() as client:
         first = client.rank(user=123_456_789, k=5)
-        client.upsert("users", {123_456_789: {"seen": first.ids.values}})
+        client.upsert([123_456_789], {"seen": [first.ids.tolist()]})
         second = client.rank(user=123_456_789, k=5)
         assert not set(first.ids.tolist()) & set(second.ids.tolist())
-        assert client.get("users", [123_456_789])[0]["seen"].tolist() == first.ids.tolist()
+        assert client.get([123_456_789])[0]["seen"].tolist() == first.ids.tolist()
         with pytest.raises(InvalidArgument, match="nonsense"):
-            client.upsert("users", {1: {"nonsense": 1}})
+            client.upsert([1], {"nonsense": [1]})
     assert served.stop() == 0
 
 
@@ -118,7 +120,7 @@ def test_an_acknowledged_write_survives_a_kill(serve, bundle: Path) -> None:
         with served.client() as client:
             for user in range(10_000, 20_000):
                 try:
-                    client.upsert("users", {user: {"seen": np.array([user], dtype=np.int64)}})
+                    client.upsert([user], {"seen": [[user]]})
                 except Unavailable:
                     return
                 acknowledged.append(user)
@@ -130,7 +132,7 @@ def test_an_acknowledged_write_survives_a_kill(serve, bundle: Path) -> None:
     served.kill()
     writer.join(timeout=30)
     with serve(bundle).client() as client:
-        rows = client.get("users", acknowledged)
+        rows = client.get(acknowledged)
     assert [None if row is None else row["seen"].tolist() for row in rows] == [[user] for user in acknowledged]
 
 
@@ -164,7 +166,13 @@ def test_metrics_and_health_are_served_over_http(server) -> None:
         assert reply.status == 200
     with urllib.request.urlopen(f"http://{server.http_address}/metrics", timeout=10) as reply:
         text = reply.read().decode()
-    for name in ("navi_requests_total", "navi_stage_seconds_bucket", "navi_batch_rows_bucket", "navi_model_info", "navi_cache_lookups_total"):
+    for name in (
+        "navi_requests_total",
+        "navi_stage_seconds_bucket",
+        "navi_batch_rows_bucket",
+        "navi_model_info",
+        "navi_cache_lookups_total",
+    ):
         assert name in text
 
 
@@ -183,7 +191,9 @@ def test_a_second_server_on_the_same_port_is_refused(server, trained: Path, navi
 
 
 def test_help_loads_no_model_runtime() -> None:
-    code = "import sys; sys.argv=['navi','--help']\ntry:\n import navi.cli.main as m; m.main()\nexcept SystemExit: pass\n"
+    code = (
+        "import sys; sys.argv=['navi','--help']\ntry:\n import navi.cli.main as m; m.main()\nexcept SystemExit: pass\n"
+    )
     code += "assert not {'torch','onnxruntime','pyarrow'} & set(sys.modules), sorted(sys.modules)"
     subprocess.run([__import__("sys").executable, "-c", code], check=True, capture_output=True, timeout=60)
 
