@@ -106,7 +106,7 @@ class Bundle:
         schema = config.schema_of_rows()
         store: FeatureStore
         if config.path is None:
-            store = MemoryStore(schema)
+            store = MemoryStore(schema, key=config.key)
         else:
             store = LmdbStore.open(self.path(config.path), schema, key=config.key)
         self._closing.callback(store.close)

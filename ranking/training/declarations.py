@@ -115,6 +115,7 @@ def _pairs(plan: FeaturePlan, observed: Observed) -> list[Transform]:
     made: list[Transform] = [Match(name="again", values=f"user.{RECENT_ITEMS}", equals="item.id")]
     for column in plan.affinities:
         made.append(Match(name=f"same_{column}", values=f"user.{recent_name(column)}", equals=f"item.{column}"))
+        made.append(Match(name=f"shown_{column}", values=f"user.{recent_name(column).replace('recent_','shown_')}", equals=f"item.{column}"))
     if plan.item_created is not None:
         made.append(Age(name="age", feature=f"item.{plan.item_created}"))
     for user, item in plan.gaps:

@@ -53,6 +53,10 @@ class Snapshots:
         """From events whose items are rows of `table`; lists hold the last `history` positives."""
         positive = dataset.events.labels[dataset.positive] > 0
         recent = _recent(dataset, table, positive, limit=history)
+        if dataset.complete_impressions:
+            everything = np.ones(len(dataset.events), dtype=np.bool_)
+            for name, values in _recent(dataset, table, everything, limit=2*history).items():
+                if name != RECENT_ITEMS: recent[name.replace("recent_","shown_")] = values
         happened = Timeline.of(dataset.events.user[positive], dataset.events.time[positive])
         counts = {POSITIVES: happened}
         if dataset.complete_impressions:

@@ -112,6 +112,12 @@ def test_a_changed_schema_reads_what_it_still_has_and_drops_the_rest(case):
     same(RowCodec(newer).unpack(RowCodec(schema).pack(row)), expected)
 
 
+def test_of_a_list_that_is_longer_than_allowed_now_the_last_values_are_read():
+    shorter = {name: replace(USER.fields[name], max_length=2) for name in ("seen", "tags")}
+    row = RowCodec(FeatureSchema(shorter)).unpack(RowCodec(USER).pack(ROW))
+    assert {name: values.tolist() for name, values in row.items()} == {"seen": [6, 7], "tags": ["", "é"]}
+
+
 @pytest.mark.parametrize("other", ["int64", "float32", "bool", "string"])
 def test_a_field_that_changed_its_type_is_dropped_and_not_misread(other):
     codec = RowCodec(USER)

@@ -1,0 +1,88 @@
+"""From trained models to a bundle's files."""
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from navi import __version__
+from navi.core.arrays import F32, Array
+from navi.features.item_vectors import write_item_vectors
+from navi.models.spec import OutputSpec
+from ranking.training.bundle_config import PATHS, RANKER, USER_TOWER
+from ranking.training.export import Exported, ExportReport, export_model
+from ranking.training.models import Trained
+from ranking.training.prepared import Prepared
+
+SAMPLE = 64
+_CHUNK = 16_384
+
+
+def write_models(directory: Path, prepared: Prepared, trained: Trained) -> dict[str, ExportReport]:
+    """Both models, under `models/`, and the vectors that the item tower makes of the table's rows."""
+    ranker = Exported(
+        name=RANKER,
+        model=trained.ranker,
+        inputs=prepared.declarations.all,
+        output=OutputSpec(name="logits", kind="logit", tasks=prepared.corpus.dataset.tasks, sampling=prepared.sampling),
+        vocabularies=prepared.declarations.vocabularies,
+        sample=_sample(prepared),
+    )
+    request = {spec.name: ranker.sample[spec.name] for spec in prepared.declarations.request}
+    tower = Exported(
+        name=USER_TOWER,
+        model=trained.towers.user,
+        inputs=prepared.declarations.request,
+        output=OutputSpec(name="vector", kind="vector"),
+        vocabularies=prepared.declarations.vocabularies,
+        sample=request,
+    )
+    reports = {one.name: export_model(one, directory / "models" / one.name / "1") for one in (ranker, tower)}
+    write_item_vectors(
+        directory / PATHS["vectors"],
+        item_vectors(prepared, trained),
+        table_digest=prepared.corpus.table.digest,
+        model_digest=reports[USER_TOWER].digest,
+    )
+    return reports
+
+
+def item_vectors(prepared: Prepared, trained: Trained) -> F32:
+    """The item tower's vectors of all rows of the table, float32 [items, dim]."""
+    n = len(prepared.corpus.table)
+    with torch.inference_mode():
+        chunks = [
+            trained.towers.item(*prepared.inputs.item(np.arange(start, min(start + _CHUNK, n)))).numpy()
+            for start in range(0, n, _CHUNK)
+        ]
+    return np.ascontiguousarray(np.concatenate(chunks))
+
+
+def write_report(
+    directory: Path, trained: Trained, reports: Mapping[str, ExportReport], about: Mapping[str, Any]
+) -> None:
+    """`training.json`: what the bundle was made from, how training went, and by which versions."""
+    report = {
+        **about,
+        "ranker": [asdict(epoch) for epoch in trained.ranker_epochs],
+        "user_tower": [asdict(epoch) for epoch in trained.tower_epochs],
+        "exported": {name: asdict(one) for name, one in reports.items()},
+        "versions": {"navi": __version__, "torch": torch.__version__, "python": platform.python_version()},
+    }
+    (directory / "training.json").write_text(json.dumps(report, indent=2, default=dict), encoding="utf-8")
+
+
+def _sample(prepared: Prepared) -> dict[str, Array]:
+    """The ranker's inputs for a few training rows, as serving gives them."""
+    rows = prepared.training_rows
+    rows = rows.take(np.arange(min(SAMPLE, len(rows))))
+    dense, codes = prepared.inputs.request(rows.moment)
+    item_codes, item_dense = prepared.inputs.item(rows.item)
+    tensors = {"request_dense": dense, "request_ids": codes, "item_ids": item_codes, "item_dense": item_dense}
+    sample = {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None}
+    return {**sample, "pair_dense": prepared.encode(rows).pair}
