@@ -52,14 +52,17 @@ class Steps:
     def versions(self) -> dict[str, str]:
         return {name: scorer.version for name, scorer in self.models.items()}
 
+    @property
+    def request_features(self) -> frozenset[str]:
+        """Names of the request features that a model of the pipeline reads."""
+        return frozenset().union(*(scorer.request_features for scorer in self.models.values()))
+
     def check(self, query: Query) -> None:
-        """InvalidArgument where the query holds what nothing here reads, or its ids are of the wrong kind."""
-        known = frozenset().union(*(scorer.request_features for scorer in self.models.values()))
-        for name in query.features:
-            if name not in known:
-                raise InvalidArgument(
-                    f"features.{name}", f"no model reads it; known: {', '.join(sorted(known)) or 'none'}"
-                )
+        """InvalidArgument where the query holds a feature that nothing here reads."""
+        unread = [name for name in query.features if name not in self.request_features]
+        if unread:
+            known = ", ".join(sorted(self.request_features)) or "none"
+            raise InvalidArgument(f"features.{unread[0]}", f"no model reads it; known: {known}")
 
 
 def build_steps(config: FunnelConfig, parts: Parts, users: FeatureStore | None, *, field: str) -> Steps:

@@ -2,9 +2,10 @@
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from inspect import signature
+from typing import Any, get_type_hints
 
-from pydantic import ConfigDict, ValidationError, validate_call
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from navi.bundle.config import config_error
 from navi.core.errors import ConfigError
@@ -26,12 +27,26 @@ def resolve(reference: str, *, field: str) -> Callable[..., Any]:
 
 
 def make(reference: str, *parts: object, options: Mapping[str, object], field: str) -> Any:
-    """`module:attribute`(*parts, **options), with the options checked against the callable's annotations."""
-    checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
-    function = checked(resolve(reference, field=f"{field}.use"))
+    """`module:attribute`(*parts, **options), with the options checked against the keyword-only parameters.
+
+    ConfigError with the path of the entry below `field` where one is unknown, missing or of the wrong type.
+    """
+    function = resolve(reference, field=f"{field}.use")
     try:
-        return function(*parts, **options)
+        checked = _options_model(function).model_validate(dict(options))
+        return function(*parts, **{name: getattr(checked, name) for name in type(checked).model_fields})
     except ValidationError as error:
         raise config_error(error, field=f"{field}.options") from error
     except ConfigError as error:
         raise ConfigError(f"{field}.options.{error.field}", error.problem) from error
+
+
+def _options_model(function: Callable[..., Any]) -> type[BaseModel]:
+    """The options that a plug-in takes, as a pydantic model."""
+    hints = get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {
+        name: (hints[name], ... if parameter.default is parameter.empty else parameter.default)
+        for name, parameter in signature(function).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+    return create_model("Options", __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields)

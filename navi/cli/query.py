@@ -13,6 +13,7 @@ from navi.cli.arguments import features_of, key_of, keys_of, time_of
 
 if TYPE_CHECKING:
     from navi.core.ranking import Ranking
+    from navi.features.item_table import ItemTable
 
 
 def run(
@@ -49,7 +50,7 @@ def run(
     if as_json:
         print(json.dumps(as_dict(ranking), indent=2, ensure_ascii=False))  # noqa: T201 - for other programs
     else:
-        Console().print(as_view(ranking, item_columns(ranking, show)))
+        Console().print(as_view(ranking, about_items(ranking, show)))
 
 
 def as_dict(ranking: "Ranking") -> dict[str, Any]:
@@ -83,9 +84,9 @@ def as_dict(ranking: "Ranking") -> dict[str, Any]:
     }
 
 
-def as_view(ranking: "Ranking", columns: dict[str, list[str]]) -> Group:
-    """A ranking as tables for a person."""
-    parts: list[Any] = [_items(ranking, columns), _stages(ranking)]
+def as_view(ranking: "Ranking", about: list[str]) -> Group:
+    """A ranking as tables for a person. about: what to say of each item; empty: nothing."""
+    parts: list[Any] = [_items(ranking, about), _stages(ranking)]
     parts += [f"[yellow]degraded[/] {d.stage}: {d.reason} ({d.detail})" for d in ranking.degradations]
     if ranking.shortfall:
         lost = ", ".join(f"{reason} {count:,}" for reason, count in ranking.shortfall.items())
@@ -94,30 +95,39 @@ def as_view(ranking: "Ranking", columns: dict[str, list[str]]) -> Group:
     return Group(*parts)
 
 
-def item_columns(ranking: "Ranking", bundle: Path | None) -> dict[str, list[str]]:
-    """What the bundle's first table that knows the ids says of them, column by column, as text."""
+def about_items(ranking: "Ranking", bundle: Path | None) -> list[str]:
+    """What the bundle's first table with ids of their kind says of the items, a line each."""
     if bundle is None:
-        return {}
+        return []
     from navi.bundle.config import read_config
     from navi.features.item_table import ItemTable
 
     for entry in read_config(bundle).tables.values():
         table = ItemTable.open(bundle / entry.path)
         if table.ids.is_text == ranking.ids.is_text:
-            rows = table.lookup(ranking.ids)
-            return {
-                name: [_cell(table.column(name).row(row)) if row >= 0 else "" for row in rows] for name in table.columns
-            }
-    return {}
+            names = [name for name in table.columns if name != table.key]
+            return [_about(table, names, row) for row in table.lookup(ranking.ids).tolist()]
+    return []
 
 
-def _items(ranking: "Ranking", columns: dict[str, list[str]]) -> Table:
-    table = Table("#", "id", "score", *ranking.tasks, "sources", *columns)
+def _about(table: "ItemTable", names: list[str], row: int) -> str:
+    if row < 0:
+        return ""
+    values = {name: table.column(name).row(row) for name in names}
+    return "  ".join(f"[dim]{name}[/] {_cell(cell)}" for name, cell in values.items() if cell is not None)
+
+
+def _items(ranking: "Ranking", about: list[str]) -> Table:
+    table = Table()
+    for name in ("#", "id", "score", *ranking.tasks, "sources"):
+        table.add_column(name, no_wrap=name != "sources")
+    if about:
+        table.add_column("item")
     sources = ranking.sources_of()
     for at, key in enumerate(ranking.ids.tolist()):
         tasks = [f"{values[at]:.4f}" for values in ranking.tasks.values()]
-        shown = [values[at] for values in columns.values()]
-        table.add_row(str(at + 1), str(key), f"{ranking.scores[at]:.4f}", *tasks, ", ".join(sources[at]), *shown)
+        named = ", ".join(sources[at])
+        table.add_row(str(at + 1), str(key), f"{ranking.scores[at]:.4f}", *tasks, named, *about[at : at + 1])
     return table
 
 
@@ -131,8 +141,6 @@ def _stages(ranking: "Ranking") -> Table:
 
 
 def _cell(values: Any) -> str:
-    if values is None:
-        return ""
     return ", ".join(f"{value:.4g}" if isinstance(value, float | np.floating) else str(value) for value in values)
 
 

@@ -48,7 +48,7 @@ def run(
 
         def ready(ports: "Ports") -> None:
             bound = _bound(settings, ports)
-            console.print(_message(opened.config.name, bound), highlight=False)
+            console.print(_message(opened.config.name, bound), highlight=False, soft_wrap=True)
             if ready_file is not None:
                 _write(ready_file, {"pid": os.getpid(), **bound})
 

@@ -51,10 +51,10 @@ def _some_users(bundle: Path) -> list[int | str]:
 
 
 def _rank(console: Console, address: str, bundle: Path, user: int | str) -> None:
-    from navi.cli.query import as_view, item_columns
+    from navi.cli.query import about_items, as_view
     from navi.client import Client
 
     with Client(address, timeout_s=10.0) as client:
         ranking = client.rank(user, k=10)
     console.print(f"[bold]user {user}[/]")
-    console.print(as_view(ranking, item_columns(ranking, bundle)))
+    console.print(as_view(ranking, about_items(ranking, bundle)))

@@ -1,10 +1,14 @@
 """Queries about the users that a bundle knows, for measurements."""
 
+import json
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from navi.bundle.bundle import Bundle
 from navi.core.column import Column
@@ -12,11 +16,15 @@ from navi.core.deadline import Deadline
 from navi.core.errors import BundleError, ConfigError
 from navi.core.ids import Key
 from navi.core.query import Query
+from navi.features.arrow_column import column_of
+from navi.features.arrow_normalise import normalised
+
+REQUEST, USER = "request.", "user."
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Makes queries of one pipeline, with the same request features for all: the first sample rows' of training."""
+    """Makes queries of one pipeline, with the same request features for all."""
 
     pipeline: str
     as_of: float
@@ -26,6 +34,30 @@ class Asker:
         return Query(
             pipeline=self.pipeline, user=user, k=k, deadline=Deadline.never(), as_of=self.as_of, features=self.features
         )
+
+
+def asker_of(bundle: Path, pipeline: str) -> Asker:
+    """Asks as of the bundle's split, with the request features of its first sample row."""
+    rows = sample_rows(bundle)
+    features = {
+        name: column_of(normalised(name, rows.column(name))) for name in rows.column_names if name.startswith(REQUEST)
+    }
+    as_of = float(json.loads((bundle / "training.json").read_text(encoding="utf-8"))["split"])
+    first = {name.removeprefix(REQUEST): column.take(np.array([0])) for name, column in features.items()}
+    return Asker(pipeline, as_of, first)
+
+
+def sample_rows(bundle: Path) -> pa.RecordBatch:
+    """The training rows that `navi train` left beside the bundle; BundleError where there are none."""
+    path = bundle / "training_rows.parquet"
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise BundleError(f"{path} cannot be read: {error}") from error
+    batches = table.combine_chunks().to_batches()
+    if not batches:
+        raise BundleError(f"{path} has no rows")
+    return batches[0]
 
 
 def pipeline_of(bundle: Bundle, name: str | None) -> str:

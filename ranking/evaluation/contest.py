@@ -1,7 +1,7 @@
 """The same queries put to several funnels, and what each user got of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from rich.table import Table
@@ -35,8 +35,9 @@ def ask(
     for name, funnel in funnels.items():
         progress.start(f"asking: {name}", len(queries))
         rankings: list[Ranking] = []
+        readable = [_readable(query, funnel) for query in queries]
         for start in range(0, len(queries), CHUNK):
-            rankings += [_sound(answer) for answer in funnel.rank_many(queries[start : start + CHUNK])]
+            rankings += [_sound(answer) for answer in funnel.rank_many(readable[start : start + CHUNK])]
             progress.advance(min(CHUNK, len(queries) - start))
         answers[name] = Answers([table.lookup(ranking.ids) for ranking in rankings], rankings)
     return answers
@@ -72,6 +73,12 @@ class Result:
             return mean
         gap = self.difference(metric, variant, seed=seed)
         return f"{mean} ({gap.mean:+.4f}, {gap.low:+.4f} .. {gap.high:+.4f})"
+
+
+def _readable(query: Query, funnel: Funnel) -> Query:
+    """The query without the request features that nothing in the funnel reads."""
+    read = funnel.steps.request_features
+    return replace(query, features={name: column for name, column in query.features.items() if name in read})
 
 
 def _sound(answer: Ranking | NaviError) -> Ranking:

@@ -34,7 +34,7 @@ class CpuClock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """CPU microseconds a call, mean. stages: in one process, without RPC. models: of `in_process`, in the models' runs."""
+    """CPU microseconds a call, mean. stages: without RPC. models: of `in_process`, in their runs."""
 
     stages: Mapping[str, float]
     in_process: float
@@ -100,7 +100,9 @@ def _served(server: Serving, asker: Asker, queries: Sequence[Query]) -> float:
     with Client(server.address, timeout_s=30.0) as client:
 
         def ask(query: Query) -> None:
-            client.rank(query.user, k=query.k, pipeline=query.pipeline, features=dict(asker.features), as_of=query.as_of)
+            client.rank(
+                query.user, k=query.k, pipeline=query.pipeline, features=dict(asker.features), as_of=query.as_of
+            )
 
         for query in queries[:WARM_UP]:
             ask(query)

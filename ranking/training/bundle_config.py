@@ -65,7 +65,9 @@ def _source(name: str, quota: int, options: dict[str, str]) -> dict[str, Any]:
 
 
 def _filters(dataset: Dataset) -> list[dict[str, Any]]:
-    filters: list[dict[str, Any]] = [{"name": name, "use": f"candidates.filters:{name}"} for name in ("excluded", "predicates")]
+    filters: list[dict[str, Any]] = [
+        {"name": name, "use": f"candidates.filters:{name}"} for name in ("excluded", "predicates")
+    ]
     if not dataset.repeats:
         filters.append({"name": "seen", "use": "candidates.filters:seen", "options": {"feature": SEEN}})
     if dataset.plan.item_created is not None:

@@ -23,7 +23,7 @@ from navi.features.inputs import (
 from navi.features.vocabulary import Vocabulary
 from ranking.training.dataset import FeaturePlan
 from ranking.training.popularity import POPULARITY
-from ranking.training.snapshots import LAST_POSITIVE, POSITIVES, RECENT_ITEMS, SHOWN, recent_name
+from ranking.training.snapshots import LAST_POSITIVE, POSITIVES, RECENT_ITEMS, SHOWN, recent_name, shown_name
 from ranking.training.vocabularies import ITEMS, category_vocabulary
 
 Observed = Mapping[str, Column]
@@ -44,7 +44,9 @@ class Declarations:
         return (*self.request, *self.item, *self.pair)
 
 
-def declare(plan: FeaturePlan, observed: Observed, vocabularies: Mapping[str, Vocabulary], *, history: int) -> Declarations:
+def declare(
+    plan: FeaturePlan, observed: Observed, vocabularies: Mapping[str, Vocabulary], *, history: int
+) -> Declarations:
     """The inputs `request_dense`, `request_ids`, `item_dense` (where items have numbers), `item_ids`, `pair_dense`."""
     numbers = partial(_numbers, observed)
     request_dense = [*_user_numbers(plan, numbers), *numbers("request", plan.context_numbers)]
@@ -91,7 +93,9 @@ def _categories(plan: FeaturePlan) -> list[Transform]:
     named = [("user", column) for column in plan.user_categories]
     named += [("request", column) for column in plan.context_categories]
     return [
-        Category(name=f"{origin}_{column}", feature=f"{origin}.{column}", vocabulary=category_vocabulary(origin, column))
+        Category(
+            name=f"{origin}_{column}", feature=f"{origin}.{column}", vocabulary=category_vocabulary(origin, column)
+        )
         for origin, column in named
     ]
 
@@ -114,8 +118,9 @@ def _item_codes(plan: FeaturePlan, observed: Observed) -> list[Transform]:
 def _pairs(plan: FeaturePlan, observed: Observed) -> list[Transform]:
     made: list[Transform] = [Match(name="again", values=f"user.{RECENT_ITEMS}", equals="item.id")]
     for column in plan.affinities:
-        made.append(Match(name=f"same_{column}", values=f"user.{recent_name(column)}", equals=f"item.{column}"))
-        made.append(Match(name=f"shown_{column}", values=f"user.{recent_name(column).replace('recent_','shown_')}", equals=f"item.{column}"))
+        for name in (recent_name(column), shown_name(column)):
+            if f"user.{name}" in observed:
+                made.append(Match(name=name, values=f"user.{name}", equals=f"item.{column}"))
     if plan.item_created is not None:
         made.append(Age(name="age", feature=f"item.{plan.item_created}"))
     for user, item in plan.gaps:
@@ -134,7 +139,9 @@ def _numbers(observed: Observed, origin: str, columns: tuple[str, ...], *, log1p
         values = observed[feature]
         mean, std = _moments(values, log1p=log1p)
         fill = float(np.expm1(mean)) if log1p else mean
-        made.append(Numeric(name=column, feature=feature, width=values.width, log1p=log1p, mean=mean, std=std, fill=fill))
+        made.append(
+            Numeric(name=column, feature=feature, width=values.width, log1p=log1p, mean=mean, std=std, fill=fill)
+        )
         if values.valid is not None and not values.valid.all():
             made.append(Present(name=f"{column}_known", feature=feature))
     return made

@@ -52,9 +52,7 @@ def train_models(prepared: Prepared, checkpoints: Path, fingerprint: str, report
         fingerprint=fingerprint,
     )
     tower_epochs = fit(towers, tower_fit, checkpoints / "towers.pt", report)
-    return Trained(
-        ranker=ranker.model, towers=towers.model, ranker_epochs=ranker_epochs, tower_epochs=tower_epochs
-    )
+    return Trained(ranker=ranker.model, towers=towers.model, ranker_epochs=ranker_epochs, tower_epochs=tower_epochs)
 
 
 def ranker_objective(prepared: Prepared) -> RankerObjective:

@@ -51,13 +51,19 @@ class TrainOptions(Strict):
     seed: int = Field(default=0, ge=0, description="Of every random choice: start values, order, negatives, samples.")
     threads: int = Field(default=2, ge=1, description="Threads that torch may use.")
     overwrite: bool = Field(default=False, description="Replace a bundle that is already there.")
-    validation: float = Field(default=0.05, gt=0, lt=0.5, description="Last share of the training rows, kept for metrics.")
+    validation: float = Field(
+        default=0.05, gt=0, lt=0.5, description="Last share of the training rows, kept for metrics."
+    )
     history: int = Field(default=30, ge=1, le=1024, description="Recent values of each kind that are kept of a user.")
     seen: int = Field(default=500, ge=1, le=65_536, description="Items a user has met that are kept for filtering.")
     min_count: int = Field(default=3, ge=1, description="Training rows below which an item's id counts as unknown.")
-    id_dropout: float = Field(default=0.1, ge=0, lt=1, description="Share of rows trained as if the item's id were unknown.")
+    id_dropout: float = Field(
+        default=0.1, ge=0, lt=1, description="Share of rows trained as if the item's id were unknown."
+    )
     negatives: int = Field(default=8, ge=1, description="Drawn a positive, where impressions are not known.")
-    popular_share: float = Field(default=0.5, ge=0, lt=1, description="Share of them drawn by popularity, not uniformly.")
+    popular_share: float = Field(
+        default=0.5, ge=0, lt=1, description="Share of them drawn by popularity, not uniformly."
+    )
     sample_rows: int = Field(default=1000, ge=0, description="Training rows written out with their scores, for checks.")
     ranker: RankerOptions = RankerOptions()
     tower: TowerOptions = TowerOptions()

@@ -70,9 +70,7 @@ class Prepared:
         options = self.options
         sampler = self.sampler(popular_share=options.popular_share)
         generator = np.random.default_rng(seed_of(options.seed, draw))
-        return with_negatives(
-            rows, sampler, drawn=options.negatives, positive=self.positive_task, generator=generator
-        )
+        return with_negatives(rows, sampler, drawn=options.negatives, positive=self.positive_task, generator=generator)
 
     def unlabelled(self, moment: I64, item: I64) -> Rows:
         """Rows that are only scored. moment: ascending."""

@@ -47,7 +47,9 @@ def event_rows(corpus: Corpus, moment: I64) -> Rows:
     return Rows(moment=moment, item=events.item, labels=labels, weights=weights).sorted()
 
 
-def with_negatives(rows: Rows, sampler: NegativeSampler, *, drawn: int, positive: int, generator: np.random.Generator) -> Rows:
+def with_negatives(
+    rows: Rows, sampler: NegativeSampler, *, drawn: int, positive: int, generator: np.random.Generator
+) -> Rows:
     """The rows, and `drawn` negatives beside each positive of task number `positive`.
 
     A drawn item's label is 0, or missing for tasks that do not apply to every row. One that is the positive itself

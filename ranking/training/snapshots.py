@@ -17,11 +17,18 @@ LAST_POSITIVE = "last_positive"
 POSITIVES = "positives"
 SHOWN = "shown"
 SEEN = "seen"
+SHOWN_LENGTH = 2
+"""How many times longer the lists of what was shown are: most of it is not taken."""
 
 
 def recent_name(column: str) -> str:
-    """What a user's recent values of an item column are called."""
+    """What a user's recent values of an item column are called: those of positives."""
     return f"recent_{column}"
+
+
+def shown_name(column: str) -> str:
+    """The same, of all that was shown to the user, taken or not."""
+    return f"shown_{column}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,13 +57,14 @@ class Snapshots:
 
     @classmethod
     def of(cls, dataset: Dataset, table: ItemTable, *, history: int) -> "Snapshots":
-        """From events whose items are rows of `table`; lists hold the last `history` positives."""
+        """From events whose items are rows of `table`; lists hold the last `history` positives, or twice as many impressions."""
         positive = dataset.events.labels[dataset.positive] > 0
-        recent = _recent(dataset, table, positive, limit=history)
-        if dataset.complete_impressions:
-            everything = np.ones(len(dataset.events), dtype=np.bool_)
-            for name, values in _recent(dataset, table, everything, limit=2*history).items():
-                if name != RECENT_ITEMS: recent[name.replace("recent_","shown_")] = values
+        recent = {RECENT_ITEMS: _recent(dataset, table.column(table.key), positive, history)}
+        for column in dataset.plan.affinities:
+            values = _single(column, table.column(column))
+            recent[recent_name(column)] = _recent(dataset, values, positive, history)
+            if dataset.complete_impressions:
+                recent[shown_name(column)] = _recent(dataset, values, np.ones_like(positive), SHOWN_LENGTH * history)
         happened = Timeline.of(dataset.events.user[positive], dataset.events.time[positive])
         counts = {POSITIVES: happened}
         if dataset.complete_impressions:
@@ -94,18 +102,17 @@ def _static(dataset: Dataset) -> dict[str, Column]:
     return {name: dataset.users[name] for name in names}
 
 
-def _recent(dataset: Dataset, table: ItemTable, positive: Mask, *, limit: int) -> dict[str, Recent]:
+def _recent(dataset: Dataset, values: Column, happened: Mask, limit: int) -> Recent:
+    """Values of the items of the events that `happened`, for each user; items without a value leave none."""
     events = dataset.events
-    made = {RECENT_ITEMS: table.column(table.key)}
-    made |= {recent_name(column): table.column(column) for column in dataset.plan.affinities}
-    lists = {}
-    for name, values in made.items():
-        if values.ragged or values.values.ndim != 1:
-            raise ConfigError(f"plan.affinities.{name}", "must be of a column with one value an item")
-        chosen = positive if values.valid is None else positive & values.valid[events.item]
-        timeline = Timeline.of(events.user[chosen], events.time[chosen])
-        lists[name] = Recent(timeline, values.values[events.item[chosen]], limit)
-    return lists
+    chosen = happened if values.valid is None else happened & values.valid[events.item]
+    return Recent(Timeline.of(events.user[chosen], events.time[chosen]), values.values[events.item[chosen]], limit)
+
+
+def _single(name: str, values: Column) -> Column:
+    if values.ragged or values.values.ndim != 1:
+        raise ConfigError(f"plan.affinities.{name}", "must be a column with one value an item")
+    return values
 
 
 def _last_time(timeline: Timeline, user: I64, time: F64) -> Column:

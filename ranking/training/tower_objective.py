@@ -63,7 +63,9 @@ class TowerObjective:
 
     def metrics(self) -> dict[str, float]:
         """Share of validation positives among the 100 best of all items, on at most 1,000 of them."""
-        some = self.validation.take(np.linspace(0, len(self.validation) - 1, min(len(self.validation), 1000)).astype(int))
+        some = self.validation.take(
+            np.linspace(0, len(self.validation) - 1, min(len(self.validation), 1000)).astype(int)
+        )
         if len(some) == 0:
             return {"recall_100": float("nan")}
         user = self.model.user(*self.inputs.request(some.moment))

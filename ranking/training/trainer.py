@@ -78,7 +78,9 @@ def seed_of(*parts: int | str) -> int:
     return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1)
 
 
-def _epoch(objective: Objective, optimizer: torch.optim.Optimizer, options: FitOptions, epoch: int, report: Progress) -> Epoch:
+def _epoch(
+    objective: Objective, optimizer: torch.optim.Optimizer, options: FitOptions, epoch: int, report: Progress
+) -> Epoch:
     started = time.monotonic()
     seed = seed_of(options.seed, objective.name, epoch)
     generator = torch.Generator().manual_seed(seed)
@@ -124,7 +126,9 @@ def _optimizer(model: nn.Module, options: FitOptions) -> torch.optim.Optimizer:
     )
 
 
-def _save(model: nn.Module, optimizer: torch.optim.Optimizer, options: FitOptions, done: list[Epoch], path: Path) -> None:
+def _save(
+    model: nn.Module, optimizer: torch.optim.Optimizer, options: FitOptions, done: list[Epoch], path: Path
+) -> None:
     state: dict[str, Any] = {
         "fingerprint": options.fingerprint,
         "model": model.state_dict(),

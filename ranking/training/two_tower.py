@@ -13,7 +13,9 @@ from ranking.training.options import TowerOptions
 class Tower(nn.Module):
     """One side's vector [n, out] from its codes and numbers."""
 
-    def __init__(self, embeddings: Embeddings, slots: Sequence[Slot], widths: tuple[int, int], hidden: Sequence[int]) -> None:
+    def __init__(
+        self, embeddings: Embeddings, slots: Sequence[Slot], widths: tuple[int, int], hidden: Sequence[int]
+    ) -> None:
         """widths: of the numbers, and of the vector."""
         super().__init__()
         self.embeddings = embeddings

@@ -18,7 +18,9 @@ from ranking.training.snapshots import SEEN, Snapshots, seen_items
 BATCH = 2_000
 
 
-def write_users(directory: Path, corpus: Corpus, snapshots: Snapshots, options: TrainOptions, report: Progress) -> FeatureSchema:
+def write_users(
+    directory: Path, corpus: Corpus, snapshots: Snapshots, options: TrainOptions, report: Progress
+) -> FeatureSchema:
     """Write a row for every user of whom something is known, and return the rows' schema."""
     dataset = corpus.dataset
     everyone = np.arange(len(dataset.user_ids))
