@@ -80,10 +80,18 @@ def _exhausted(status: Status, message: str) -> NaviError | None:
     return Overloaded(message, retry_after_s=retry.retry_delay.ToNanoseconds() / 1e9)
 
 
+def _cancelled(status: Status, message: str) -> NaviError | None:
+    """gRPC's core answers so, without our details, to a call that reaches a server as it stops: it may be sent again."""
+    if _detail(status, ErrorInfo) is not None:
+        return None
+    return Unavailable(f"the server ended the call, as one does that stops ({message})")
+
+
 _BUILDERS: Mapping[grpc.StatusCode, Callable[[Status, str], NaviError | None]] = {
     grpc.StatusCode.INVALID_ARGUMENT: _invalid,
     grpc.StatusCode.NOT_FOUND: _not_found,
     grpc.StatusCode.RESOURCE_EXHAUSTED: _exhausted,
+    grpc.StatusCode.CANCELLED: _cancelled,
 }
 
 

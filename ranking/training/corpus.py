@@ -1,6 +1,7 @@
 """A data set made ready for training: items as table rows, nothing from after the split."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +34,8 @@ class Corpus:
         events = self.dataset.events
         if not self.dataset.complete_impressions:
             return np.ones(len(events), dtype=np.bool_)
-        return np.any([events.labels[task] > 0 for task in self.dataset.tasks], axis=0)
+        own: Mask = np.logical_or.reduce([events.labels[task] > 0 for task in self.dataset.tasks])
+        return own
 
 
 def before_split(dataset: Dataset) -> Dataset:
@@ -68,12 +70,7 @@ def items_with_popularity(dataset: Dataset) -> pa.Table:
 
 def with_table_rows(dataset: Dataset, table: ItemTable) -> Corpus:
     """The data set with events' items as rows of the table that was written from its items."""
-    row_of: I64 = table.lookup(_ids(dataset.items[KEY]))
+    ids: list[Any] = dataset.items[KEY].to_pylist()
+    row_of: I64 = table.lookup(Ids.of(ids))
     events = replace(dataset.events, item=row_of[dataset.events.item])
     return Corpus(replace(dataset, events=events), table)
-
-
-def _ids(column: pa.ChunkedArray) -> Ids:
-    if pa.types.is_integer(column.type):
-        return Ids(column.to_numpy().astype(np.int64))
-    return Ids.of_text(column.to_pylist())

@@ -118,9 +118,8 @@ def _item_codes(plan: FeaturePlan, observed: Observed) -> list[Transform]:
 def _pairs(plan: FeaturePlan, observed: Observed) -> list[Transform]:
     made: list[Transform] = [Match(name="again", values=f"user.{RECENT_ITEMS}", equals="item.id")]
     for column in plan.affinities:
-        for name in (recent_name(column), shown_name(column)):
-            if f"user.{name}" in observed:
-                made.append(Match(name=name, values=f"user.{name}", equals=f"item.{column}"))
+        names = [name for name in (recent_name(column), shown_name(column)) if f"user.{name}" in observed]
+        made += [Match(name=name, values=f"user.{name}", equals=f"item.{column}") for name in names]
     if plan.item_created is not None:
         made.append(Age(name="age", feature=f"item.{plan.item_created}"))
     for user, item in plan.gaps:

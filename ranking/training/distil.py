@@ -17,6 +17,6 @@ class TeacherLists:
 
 
 def teacher_lists(moment: I64, items: I64, worth: F64) -> TeacherLists:
-    """From what the ranker thinks each item is worth at its moment, [l * width]; what is worth nothing gets no share."""
+    """From what the ranker thinks each item is worth at its moment, [l * width]."""
     positive = np.maximum(worth, 1e-12).reshape(items.shape)
     return TeacherLists(moment, items, (positive / positive.sum(axis=1, keepdims=True)).astype(np.float32))

@@ -14,6 +14,7 @@ from navi.core.arrays import F32, Array
 from navi.core.errors import ModelError
 from navi.features.inputs import InputSpec
 from navi.features.vocabulary import Vocabulary
+from navi.models.backend import Backend
 from navi.models.manifest import write_manifest
 from navi.models.onnx_backend import OnnxBackend
 from navi.models.spec import ModelSpec, OutputSpec, dump_spec
@@ -38,7 +39,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportReport:
-    """digest: of the version. difference: by format, the largest from the trained model, relative to max(1, |value|)."""
+    """digest: of the version. difference: by format, the largest from the trained model's value v, over max(1, |v|)."""
 
     digest: str
     difference: Mapping[str, float]
@@ -103,7 +104,7 @@ def _check_one_batch_dimension(path: Path) -> None:
 def _check_parity(exported: Exported, directory: Path) -> dict[str, float]:
     """Run both files on the sample and on its first row alone."""
     output = exported.output.name
-    backends = {
+    backends: dict[str, Backend] = {
         "onnx": OnnxBackend.load(directory / FILES["onnx"]),
         "pt2": TorchBackend.load(directory / FILES["pt2"], [output], threads=torch.get_num_threads()),
     }

@@ -76,7 +76,7 @@ class Embeddings(nn.Module):
         if self.training:
             return _bag(codes, table.weight)
         known = (codes != 0).to(torch.float32)
-        total = (table(codes) * known.unsqueeze(-1)).sum(dim=1)
+        total: Tensor = (table(codes) * known.unsqueeze(-1)).sum(dim=1)
         return total / known.sum(dim=1, keepdim=True).clamp(min=1.0)
 
 
@@ -88,7 +88,7 @@ def _bag(codes: Tensor, weight: Tensor) -> Tensor:
 
 
 class CrossLayer(nn.Module):
-    """x0 * (W x + b) + x, the cross layer of DCN-v2 (Wang et al. 2021, eq. 1); W = U V of `rank`, or full for 0 (eq. 2)."""
+    """x0 * (W x + b) + x, the cross layer of DCN-v2 (Wang et al. 2021); W = U V of `rank`, or full for 0."""
 
     def __init__(self, width: int, rank: int) -> None:
         super().__init__()

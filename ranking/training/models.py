@@ -118,7 +118,8 @@ def _log_exposure(prepared: Prepared) -> F32:
     if not prepared.corpus.dataset.complete_impressions:
         return np.zeros(items, dtype=np.float32)
     shown = np.bincount(prepared.training_rows.item, minlength=items) + 1.0
-    return np.log(shown / shown.sum()).astype(np.float32)
+    share: F32 = np.log(shown / shown.sum()).astype(np.float32)
+    return share
 
 
 def _lists(prepared: Prepared, ranker: Ranker) -> TeacherLists:

@@ -24,7 +24,8 @@ class NegativeSampler:
         total = self.counts.sum()
         if total == 0:
             return uniform
-        return (1 - self.popular_share) * uniform + self.popular_share * self.counts / total
+        mixed: F64 = (1 - self.popular_share) * uniform + self.popular_share * self.counts / total
+        return mixed
 
     def draw(self, n: int, generator: np.random.Generator) -> tuple[I64, F32]:
         """Items [n] and their weights [n].

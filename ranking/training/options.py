@@ -8,12 +8,12 @@ from navi.features.inputs import Strict
 class RankerOptions(Strict):
     """The multi-task ranker."""
 
-    epochs: int = Field(default=3, ge=1, description="Passes over the training rows.")
-    batch_rows: int = Field(default=4096, ge=2, description="Rows a step, about: requests are never cut.")
-    learning_rate: float = Field(default=3e-3, gt=0, description="Peak of the schedule (Adam).")
+    epochs: int = Field(default=2, ge=1, description="Passes over the training rows.")
+    batch_rows: int = Field(default=1024, ge=2, description="Rows a step, about: requests are never cut.")
+    learning_rate: float = Field(default=1e-3, gt=0, description="Peak of the schedule (Adam).")
     weight_decay: float = Field(default=1e-5, ge=0, description="Decoupled (AdamW), a step, times the learning rate.")
-    id_dim: int = Field(default=24, ge=1, description="Width of the embeddings of item ids.")
-    category_dim: int = Field(default=12, ge=1, description="Width of all other embeddings.")
+    id_dim: int = Field(default=16, ge=1, description="Width of the embeddings of item ids.")
+    category_dim: int = Field(default=8, ge=1, description="Width of all other embeddings.")
     cross_layers: int = Field(default=2, ge=0, description="Cross layers of DCN-v2.")
     cross_rank: int = Field(default=48, ge=0, description="Rank of their matrices; 0: full.")
     hidden: tuple[int, ...] = Field(default=(128, 64), description="Layers of the network beside the cross layers.")
@@ -40,7 +40,7 @@ class FunnelOptions(Strict):
     """Sizes of the funnel that the bundle's `navi.toml` describes."""
 
     retrieve: int = Field(default=1000, ge=1, description="Candidates of the embedding source.")
-    quota: int = Field(default=300, ge=1, description="Candidates of each other source.")
+    quota: int = Field(default=200, ge=1, description="Candidates of each other source.")
     keep: int = Field(default=500, ge=1, description="Candidates that the ranker scores.")
     timeout_ms: float = Field(default=200.0, gt=0, description="After which a source is left out.")
 
@@ -49,7 +49,7 @@ class TrainOptions(Strict):
     """All of a training run."""
 
     seed: int = Field(default=0, ge=0, description="Of every random choice: start values, order, negatives, samples.")
-    threads: int = Field(default=2, ge=1, description="Threads that torch may use.")
+    threads: int = Field(default=1, ge=1, description="Threads of torch: more than there are idle cores cost time.")
     overwrite: bool = Field(default=False, description="Replace a bundle that is already there.")
     validation: float = Field(
         default=0.05, gt=0, lt=0.5, description="Last share of the training rows, kept for metrics."

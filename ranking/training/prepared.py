@@ -29,7 +29,10 @@ _OBSERVED = 200_000
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Prepared:
-    """A corpus' features, encoded. rows: one an event, by moment. cut: rows of moments from here on are for validation."""
+    """A corpus' features, encoded.
+
+    rows: one an event, by moment. cut: rows of moments from here on are for validation.
+    """
 
     corpus: Corpus
     options: TrainOptions
@@ -64,7 +67,7 @@ class Prepared:
         return EncodedRows(rows, pair)
 
     def drawn(self, rows: Rows, draw: str) -> Rows:
-        """The rows with negatives beside them, another set for each name `draw`; as they are where they have their own."""
+        """The rows with negatives beside them, others for each name `draw`; as they are where impressions are known."""
         if self.corpus.dataset.complete_impressions:
             return rows
         options = self.options
@@ -84,13 +87,13 @@ class Prepared:
         if dataset.complete_impressions:
             return {}
         rate = self.sampler(popular_share=0.0).rate(self.options.negatives)
-        missing = np.isnan(self.rows.labels).any(axis=0)
-        return {task: rate for task, some in zip(dataset.tasks, missing, strict=True) if not some}
+        missing = np.logical_or.reduce(np.isnan(self.rows.labels))
+        return {task: rate for at, task in enumerate(dataset.tasks) if not missing[at]}
 
     def probabilities(self, logits: F32) -> F64:
         """Each task's probability [n, tasks], corrected for the negatives that were not drawn."""
         rates = np.array([self.sampling.get(task, 1.0) for task in self.corpus.dataset.tasks])
-        return corrected(1.0 / (1.0 + np.exp(-logits.astype(np.float64))), rates)
+        return corrected(np.exp(-np.logaddexp(0.0, -logits.astype(np.float64))), rates)
 
     def shape(self, scopes: tuple[str, ...]) -> ModelShape:
         inputs = {spec.name: spec for spec in self.declarations.all if spec.scope in scopes}

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from navi.core.arrays import F32, I64
+from navi.core.arrays import I64, Array, Mask
 from navi.core.column import Column
+from navi.features.arrow_file import ArrowArray
 from ranking.training.models import Trained
 from ranking.training.popularity import POPULARITY
 from ranking.training.prepared import Prepared
@@ -30,7 +31,7 @@ def write_sample(directory: Path, prepared: Prepared, trained: Trained) -> None:
     moments = prepared.moments.take(rows.moment)
     dataset, table = prepared.corpus.dataset, prepared.corpus.table
     logits = score_rows(trained.ranker, prepared.inputs, prepared.encode(rows))
-    columns = {
+    columns: dict[str, ArrowArray] = {
         "user": pa.array(dataset.user_ids.take(moments.user).tolist()),
         "item": pa.array(table.ids.take(rows.item).tolist()),
         "as_of": pa.array(moments.time),
@@ -44,7 +45,7 @@ def write_sample(directory: Path, prepared: Prepared, trained: Trained) -> None:
     pq.write_table(pa.table(columns), directory / FILE)
 
 
-def arrow_of(column: Column) -> pa.Array:
+def arrow_of(column: Column) -> ArrowArray:
     """A column as Arrow: lists where it has several values a row, null where a value is missing."""
     missing = None if column.valid is None else ~column.valid
     if column.offsets is not None:
@@ -55,6 +56,6 @@ def arrow_of(column: Column) -> pa.Array:
     return _lists(column.values.reshape(-1), np.arange(len(column) + 1, dtype=np.int64) * width, missing)
 
 
-def _lists(values: F32, offsets: I64, missing: "np.ndarray | None") -> pa.Array:
-    mask = None if missing is None else pa.array(missing)
-    return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(values), mask=mask)
+def _lists(values: Array, offsets: I64, missing: Mask | None) -> ArrowArray:
+    starts: ArrowArray = pa.array(offsets)
+    return pa.LargeListArray.from_arrays(starts, pa.array(values), mask=missing)

@@ -57,7 +57,10 @@ class Snapshots:
 
     @classmethod
     def of(cls, dataset: Dataset, table: ItemTable, *, history: int) -> "Snapshots":
-        """From events whose items are rows of `table`; lists hold the last `history` positives, or twice as many impressions."""
+        """From events whose items are rows of `table`.
+
+        history: length of the lists of positives; those of impressions are SHOWN_LENGTH times as long.
+        """
         positive = dataset.events.labels[dataset.positive] > 0
         recent = {RECENT_ITEMS: _recent(dataset, table.column(table.key), positive, history)}
         for column in dataset.plan.affinities:

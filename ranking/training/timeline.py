@@ -41,7 +41,7 @@ class Timeline:
         return ends - starts
 
     def last(self, group: I64, time: F64, *, limit: int) -> tuple[I64, I64]:
-        """Each group's last `limit` happenings strictly before a time: (events, flat and oldest first; offsets [m + 1])."""
+        """Each group's last `limit` happenings before a time, oldest first: (events, flat; offsets [m + 1])."""
         starts, ends = self.before(group, time)
         starts = np.maximum(starts, ends - limit)
         offsets = offsets_of(ends - starts)

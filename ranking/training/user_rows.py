@@ -31,8 +31,7 @@ def write_users(
     limits = {name: recent.limit for name, recent in snapshots.recent.items()} | {SEEN: options.seen}
     schema = _schema(columns, limits)
     known = _known(columns)
-    kind = "string" if dataset.user_ids.is_text else "int64"
-    store = LmdbStore.open(directory / PATHS[USERS], schema, key=kind)
+    store = LmdbStore.open(directory / PATHS[USERS], schema, key="string" if dataset.user_ids.is_text else "int64")
     report.start("writing users", len(known))
     try:
         for start in range(0, len(known), BATCH):

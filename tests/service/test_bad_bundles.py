@@ -45,7 +45,7 @@ BREAKS: list[tuple[str, Callable[[Path], object], str]] = [
     ("missing model", lambda b: (b / RANKER / "model.onnx").unlink(), "model.onnx"),
     ("cut table", lambda b: cut(b / TABLE, 500), "items.arrow"),
     ("damaged table", lambda b: flip(b / TABLE, 3000), "items.arrow"),
-    ("another table", other_table, "items"),
+    ("another table", other_table, "item table"),
     ("file outside", lambda b: edit(b / "navi.toml", r'"tables/items.arrow"', '"../items.arrow"'), "outside"),
 ]  # fmt: skip
 

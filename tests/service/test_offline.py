@@ -60,10 +60,9 @@ def test_a_killed_run_goes_on_where_it_was(trained: Path, requests: Path, tmp_pa
     process.wait(timeout=30)
     if out.exists():
         pytest.skip("the run was done before it could be killed")
-    written = first.stat().st_mtime_ns
     done = navi(*words)
     assert "600 requests" in done.stderr
-    assert first.stat().st_mtime_ns == written or not first.exists()
+    assert not first.exists()  # joined
     assert pq.read_table(out).equals(pq.read_table(whole))
 
 
