@@ -81,7 +81,7 @@ def _exhausted(status: Status, message: str) -> NaviError | None:
 
 
 def _cancelled(status: Status, message: str) -> NaviError | None:
-    """gRPC's core answers so, without our details, to a call that reaches a server as it stops: it may be sent again."""
+    """gRPC's core answers so, without our details, to a call that reaches a stopping server: it may be sent again."""
     if _detail(status, ErrorInfo) is not None:
         return None
     return Unavailable(f"the server ended the call, as one does that stops ({message})")

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -65,9 +66,9 @@ def report(path: Path, pipeline: str | None, *, users: int) -> Table:
     return table
 
 
-def _offline(bundle: Bundle, asker: Asker, keys: Sequence[Key]) -> list[dict[str, object]]:
+def _offline(bundle: Bundle, asker: Asker, keys: Sequence[Key]) -> list[dict[str, Any]]:
     """The answers of `navi rank` to a query for each user, as rows."""
-    columns = {"user": list(keys)}
+    columns: dict[str, list[Any]] = {"user": list(keys)}
     for name, column in asker.features.items():
         columns[name] = [column.values[0]] * len(keys)
     with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +82,7 @@ def _offline(bundle: Bundle, asker: Asker, keys: Sequence[Key]) -> list[dict[str
 
 
 def _offline_and_served(
-    offline: Sequence[dict[str, object]], client: Client, asker: Asker, keys: Sequence[Key]
+    offline: Sequence[dict[str, Any]], client: Client, asker: Asker, keys: Sequence[Key]
 ) -> Agreement:
     same, gap = 0, 0.0
     for key, answer in zip(keys, offline, strict=True):
@@ -101,7 +102,8 @@ def _trained_and_served(path: Path, pipeline: str, client: Client) -> Agreement:
         if "." in name or name == "popularity"
     }
     tasks = [name.removeprefix("logit.") for name in columns if name.startswith("logit.")]
-    items, times = rows.column("item").to_pylist(), rows.column("as_of").to_pylist()
+    items: list[Any] = rows.column("item").to_pylist()
+    times: list[Any] = rows.column("as_of").to_pylist()
     store = str(read_config(path).pipelines[pipeline].options["users"])
     scratch: Key = "navi-parity" if isinstance(rows.column("user")[0].as_py(), str) else -(1 << 62)
     gap = 0.0
