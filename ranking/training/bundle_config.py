@@ -79,8 +79,8 @@ def _filters(dataset: Dataset) -> list[dict[str, Any]]:
 def _policy(dataset: Dataset) -> list[dict[str, Any]]:
     if dataset.diversity is None:
         return []
-    options = {"column": dataset.diversity}
-    return [{"name": "diversity", "use": "ranking.stages.diversity:diversity", "options": options}]
+    spread = {"column": dataset.diversity, "decay": dataset.diversity_decay, "floor": dataset.diversity_floor}
+    return [{"name": "diversity", "use": "ranking.stages.diversity:diversity", "options": spread}]
 
 
 def _store(dataset: Dataset, users: FeatureSchema) -> dict[str, Any]:

@@ -11,16 +11,16 @@ import numpy as np
 import torch
 
 from navi import __version__
-from navi.core.arrays import F32, Array
+from navi.core.arrays import Array
 from navi.features.item_vectors import write_item_vectors
 from navi.models.spec import OutputSpec
 from ranking.training.bundle_config import PATHS, RANKER, USER_TOWER
+from ranking.training.distil import item_vectors
 from ranking.training.export import Exported, ExportReport, export_model
 from ranking.training.models import Trained
 from ranking.training.prepared import Prepared
 
 SAMPLE = 64
-_CHUNK = 16_384
 
 
 def write_models(directory: Path, prepared: Prepared, trained: Trained) -> dict[str, ExportReport]:
@@ -45,22 +45,11 @@ def write_models(directory: Path, prepared: Prepared, trained: Trained) -> dict[
     reports = {one.name: export_model(one, directory / "models" / one.name / "1") for one in (ranker, tower)}
     write_item_vectors(
         directory / PATHS["vectors"],
-        item_vectors(prepared, trained),
+        item_vectors(trained.towers, prepared.inputs).numpy(),
         table_digest=prepared.corpus.table.digest,
         model_digest=reports[USER_TOWER].digest,
     )
     return reports
-
-
-def item_vectors(prepared: Prepared, trained: Trained) -> F32:
-    """The item tower's vectors of all rows of the table, float32 [items, dim]."""
-    n = len(prepared.corpus.table)
-    with torch.inference_mode():
-        chunks = [
-            trained.towers.item(*prepared.inputs.item(np.arange(start, min(start + _CHUNK, n)))).numpy()
-            for start in range(0, n, _CHUNK)
-        ]
-    return np.ascontiguousarray(np.concatenate(chunks))
 
 
 def write_report(

@@ -61,6 +61,8 @@ def load(folder: Path) -> Dataset:
         weights={"buy": 1.0, "discount": 0.25},
         complete_impressions=False,
         diversity="product_category",
+        diversity_decay=0.9,
+        diversity_floor=0.8,
         repeats=True,
     )
 

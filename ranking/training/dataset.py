@@ -56,7 +56,8 @@ class Dataset:
 
     items: a table with an `id` column. users: static features, one row a user. complete_impressions: whether events
     hold what was shown and ignored too; where not, the trainer draws negatives. positive: the task that makes an event
-    a positive for retrieval and histories. weights: task -> weight in the combined score. repeats: whether an item that
+    a positive for retrieval and histories. weights: task -> weight in the combined score. diversity: item column whose
+    repeats in an answer count for less, by decay and floor (mild where the column has few values). repeats: whether an item that
     a user has met is worth showing again (groceries), so that nothing seen is filtered.
     """
 
@@ -72,4 +73,6 @@ class Dataset:
     weights: Mapping[str, float]
     complete_impressions: bool
     diversity: str | None = None
+    diversity_decay: float = 0.5
+    diversity_floor: float = 0.25
     repeats: bool = False

@@ -73,7 +73,8 @@ def _inputs(scope: Scope, dense: list[Transform], ids: list[Transform]) -> tuple
 
 def _user_numbers(plan: FeaturePlan, numbers: Callable[..., list[Transform]]) -> list[Transform]:
     return [
-        *numbers("user", (POSITIVES, SHOWN), log1p=True),
+        # A user of whom nothing is stored has done nothing: that is what training rows say of a first visit.
+        *numbers("user", (POSITIVES, SHOWN), log1p=True, fill=0.0),
         Present(name="has_positive", feature=f"user.{LAST_POSITIVE}"),
         Age(name="since_positive", feature=f"user.{LAST_POSITIVE}"),
         *numbers("user", plan.user_numbers),
@@ -128,8 +129,10 @@ def _pairs(plan: FeaturePlan, observed: Observed) -> list[Transform]:
     return made
 
 
-def _numbers(observed: Observed, origin: str, columns: tuple[str, ...], *, log1p: bool = False) -> list[Transform]:
-    """`Numeric` for each column that is there, and `Present` beside those with gaps."""
+def _numbers(
+    observed: Observed, origin: str, columns: tuple[str, ...], *, log1p: bool = False, fill: float | None = None
+) -> list[Transform]:
+    """`Numeric` for each column that is there, and `Present` beside those with gaps. fill: the mean where left out."""
     made: list[Transform] = []
     for column in columns:
         feature = f"{origin}.{column}"
@@ -137,9 +140,10 @@ def _numbers(observed: Observed, origin: str, columns: tuple[str, ...], *, log1p
             continue
         values = observed[feature]
         mean, std = _moments(values, log1p=log1p)
-        fill = float(np.expm1(mean)) if log1p else mean
+        usual = float(np.expm1(mean)) if log1p else mean
+        filled = usual if fill is None else fill
         made.append(
-            Numeric(name=column, feature=feature, width=values.width, log1p=log1p, mean=mean, std=std, fill=fill)
+            Numeric(name=column, feature=feature, width=values.width, log1p=log1p, mean=mean, std=std, fill=filled)
         )
         if values.valid is not None and not values.valid.all():
             made.append(Present(name=f"{column}_known", feature=feature))

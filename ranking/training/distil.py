@@ -3,8 +3,19 @@
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from navi.core.arrays import F32, F64, I64
+from ranking.training.prepared import Prepared
+from ranking.training.ranker import Ranker
+from ranking.training.ranker_objective import score_rows
+from ranking.training.tensors import InputTensors
+from ranking.training.trainer import seed_of
+from ranking.training.two_tower import TwoTower
+
+_DEPTH = 1_000
+"""How many of a moment's best items, by the towers as they are, hard ones are drawn from."""
+_CHUNK = 128
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -15,8 +26,58 @@ class TeacherLists:
     items: I64
     target: F32
 
+    @classmethod
+    def of(cls, moment: I64, items: I64, worth: F64) -> "TeacherLists":
+        """From what the ranker thinks each item is worth at its moment, [l * width]."""
+        positive = np.maximum(worth, 1e-12).reshape(items.shape)
+        return cls(moment, items, (positive / positive.sum(axis=1, keepdims=True)).astype(np.float32))
 
-def teacher_lists(moment: I64, items: I64, worth: F64) -> TeacherLists:
-    """From what the ranker thinks each item is worth at its moment, [l * width]."""
-    positive = np.maximum(worth, 1e-12).reshape(items.shape)
-    return TeacherLists(moment, items, (positive / positive.sum(axis=1, keepdims=True)).astype(np.float32))
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Teacher:
+    """The ranker, asked anew each epoch for what the towers have still to learn."""
+
+    prepared: Prepared
+    ranker: Ranker
+
+    def lists(self, epoch: int, towers: TwoTower) -> TeacherLists:
+        """Random moments of training with random items; after the first epoch half of them are what the towers, as they
+        are, would bring up for that moment: it is among these that the order has to be right."""
+        options, dataset = self.prepared.options, self.prepared.corpus.dataset
+        generator = np.random.default_rng(seed_of(options.seed, "lists", epoch))
+        moments = np.sort(generator.permutation(self.prepared.cut)[: options.tower.distil_requests])
+        width = options.tower.distil_items
+        items = self._easy(len(moments) * width, generator).reshape(len(moments), width)
+        if epoch > 0:
+            hard = width // 2
+            items[:, :hard] = hard_items(towers, self.prepared.inputs, moments, hard, generator)
+        rows = self.prepared.unlabelled(np.repeat(moments, width), items.ravel())
+        logits = score_rows(self.ranker, self.prepared.inputs, self.prepared.encode(rows))
+        weights = np.array([dataset.weights.get(task, 0.0) for task in dataset.tasks])
+        return TeacherLists.of(moments, items, self.prepared.probabilities(logits) @ weights)
+
+    def _easy(self, n: int, generator: np.random.Generator) -> I64:
+        """Half of them by popularity, half uniformly."""
+        items, _ = self.prepared.sampler(popular_share=0.5).draw(n, generator)
+        return items
+
+
+def hard_items(towers: TwoTower, inputs: InputTensors, moments: I64, count: int, generator: np.random.Generator) -> I64:
+    """int64 [m, count]: for each moment some of the towers' own best, at random among the _DEPTH first."""
+    depth = min(_DEPTH, len(inputs.item_ids))
+    places = torch.from_numpy(generator.integers(0, depth, (len(moments), count)))
+    vectors = item_vectors(towers, inputs)
+    found = []
+    with torch.inference_mode():
+        for start in range(0, len(moments), _CHUNK):
+            scores = towers.user(*inputs.request(moments[start : start + _CHUNK])) @ vectors.T
+            best = scores.topk(depth, dim=1).indices
+            found.append(best.gather(1, places[start : start + _CHUNK]))
+    return torch.cat(found).numpy()
+
+
+def item_vectors(towers: TwoTower, inputs: InputTensors) -> torch.Tensor:
+    """Vectors of all items, float32 [items, dim], in table order."""
+    with torch.inference_mode():
+        chunks = np.array_split(np.arange(len(inputs.item_ids)), max(len(inputs.item_ids) // 16_384, 1))
+        return torch.cat([towers.item(*inputs.item(chunk)) for chunk in chunks])

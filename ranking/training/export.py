@@ -1,7 +1,9 @@
 """From a trained model to the directory that serving loads: ONNX, `.pt2`, `model.toml`, vocabularies, manifest."""
 
+import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,12 +55,29 @@ def export_model(exported: Exported, directory: Path, *, version: int = 1) -> Ex
     """
     directory.mkdir(parents=True)
     order = _argument_order(exported)
-    program = _traced(exported.model, [exported.sample[name] for name in order], order)
-    torch.export.save(program, directory / FILES["pt2"])
-    _write_onnx(program, order, exported.output.name, directory / FILES["onnx"])
+    with _quiet():
+        program = _traced(exported.model, [exported.sample[name] for name in order], order)
+        torch.export.save(program, directory / FILES["pt2"])
+        _write_onnx(program, order, exported.output.name, directory / FILES["onnx"])
+    _check_one_batch_dimension(directory / FILES["onnx"])
     difference = _check_parity(exported, directory)
     _write_spec(exported, directory, version)
     return ExportReport(digest=write_manifest(directory), difference=difference)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what torch says of its own code: calls that it has to change, operators of packages that are not here."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _argument_order(exported: Exported) -> list[str]:
@@ -72,26 +91,17 @@ def _argument_order(exported: Exported) -> list[str]:
 def _traced(model: nn.Module, arrays: list[Array], names: list[str]) -> torch.export.ExportedProgram:
     """The program for any number of rows, the same for all inputs."""
     rows = torch.export.Dim("rows", min=1)
-    arguments = tuple(torch.from_numpy(array) for array in arrays)
+    # Twice, because one row would be taken for a constant.
+    arguments = tuple(torch.from_numpy(np.concatenate([array, array])) for array in arrays)
     return torch.export.export(model.eval(), arguments, dynamic_shapes={name: {0: rows} for name in names})
 
 
 def _write_onnx(program: torch.export.ExportedProgram, names: list[str], output: str, path: Path) -> None:
-    with warnings.catch_warnings():
-        # The exporter warns of calls in its own code that it has to change.
-        warnings.simplefilter("ignore", FutureWarning)
-        warnings.simplefilter("ignore", DeprecationWarning)
-        made = torch.onnx.export(
-            program,
-            dynamo=True,
-            opset_version=OPSET,
-            input_names=names,
-            output_names=[output],
-            verbose=False,
-        )
+    made = torch.onnx.export(
+        program, dynamo=True, opset_version=OPSET, input_names=names, output_names=[output], verbose=False
+    )
     assert made is not None
     made.save(path, external_data=False)
-    _check_one_batch_dimension(path)
 
 
 def _check_one_batch_dimension(path: Path) -> None:

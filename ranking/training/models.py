@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from navi.core.arrays import F32
-from ranking.training.distil import TeacherLists, teacher_lists
+from ranking.training.distil import Teacher
 from ranking.training.prepared import Prepared
 from ranking.training.progress import Progress
 from ranking.training.ranker import Ranker
-from ranking.training.ranker_objective import EncodedRows, RankerObjective, score_rows
+from ranking.training.ranker_objective import EncodedRows, RankerObjective
 from ranking.training.rows import Rows
 from ranking.training.tower_objective import Positives, TowerObjective
 from ranking.training.trainer import Epoch, FitOptions, fit, seed_of
@@ -99,7 +99,7 @@ def tower_objective(prepared: Prepared, ranker: Ranker) -> TowerObjective:
         validation=_positives(prepared, prepared.validation_rows),
         chance=counts / counts.sum(),
         prior=_log_exposure(prepared),
-        lists=None if options.tower.distil == 0 else _lists(prepared, ranker),
+        teacher=None if options.tower.distil == 0 else Teacher(prepared, ranker),
         batch=options.tower.batch,
         uniform=options.tower.uniform_negatives,
         distil=options.tower.distil,
@@ -120,18 +120,6 @@ def _log_exposure(prepared: Prepared) -> F32:
     shown = np.bincount(prepared.training_rows.item, minlength=items) + 1.0
     share: F32 = np.log(shown / shown.sum()).astype(np.float32)
     return share
-
-
-def _lists(prepared: Prepared, ranker: Ranker) -> TeacherLists:
-    """Lists for random moments of training, half of each drawn by popularity and half uniformly."""
-    width, dataset = prepared.options.tower.distil_items, prepared.corpus.dataset
-    generator = np.random.default_rng(seed_of(prepared.options.seed, "lists"))
-    moments = np.sort(generator.permutation(prepared.cut)[: prepared.options.tower.distil_requests])
-    draws, _ = prepared.sampler(popular_share=0.5).draw(len(moments) * width, generator)
-    rows = prepared.unlabelled(np.repeat(moments, width), draws)
-    probabilities = prepared.probabilities(score_rows(ranker, prepared.inputs, prepared.encode(rows)))
-    weights = np.array([dataset.weights.get(task, 0.0) for task in dataset.tasks])
-    return teacher_lists(moments, draws.reshape(-1, width), probabilities @ weights)
 
 
 @contextmanager

@@ -49,6 +49,8 @@ def load(folder: Path) -> Dataset:
         weights={"watch": 1.0, "like": 1.0},
         complete_impressions=False,
         diversity="genre",
+        diversity_decay=0.8,
+        diversity_floor=0.6,
     )
 
 

@@ -23,7 +23,7 @@ class TowerOptions(Strict):
     """The two-tower retriever and coarse ranker."""
 
     epochs: int = Field(default=6, ge=1, description="Passes over the positives.")
-    batch: int = Field(default=512, ge=2, description="Positives a step; they are each other's negatives.")
+    batch: int = Field(default=256, ge=2, description="Positives a step; they are each other's negatives.")
     learning_rate: float = Field(default=3e-3, gt=0, description="Peak of the schedule (Adam).")
     weight_decay: float = Field(default=1e-5, ge=0, description="Decoupled (AdamW), a step, times the learning rate.")
     dim: int = Field(default=64, ge=2, description="Width of the vectors, the item's bias included.")
@@ -32,7 +32,7 @@ class TowerOptions(Strict):
     hidden: tuple[int, ...] = Field(default=(128,), description="Hidden layers of each tower.")
     uniform_negatives: int = Field(default=512, ge=0, description="Items drawn uniformly as further negatives, a step.")
     distil: float = Field(default=1.0, ge=0, description="Weight of the loss against the ranker's order; 0: none.")
-    distil_requests: int = Field(default=20_000, ge=1, description="Requests that the ranker scores for it, at most.")
+    distil_requests: int = Field(default=3_000, ge=1, description="Requests that the ranker scores for it, an epoch.")
     distil_items: int = Field(default=48, ge=2, description="Items that it scores for each of them.")
 
 
@@ -42,7 +42,6 @@ class FunnelOptions(Strict):
     retrieve: int = Field(default=1000, ge=1, description="Candidates of the embedding source.")
     quota: int = Field(default=200, ge=1, description="Candidates of each other source.")
     keep: int = Field(default=500, ge=1, description="Candidates that the ranker scores.")
-    timeout_ms: float = Field(default=200.0, gt=0, description="After which a source is left out.")
 
 
 class TrainOptions(Strict):
@@ -58,7 +57,7 @@ class TrainOptions(Strict):
     seen: int = Field(default=500, ge=1, le=65_536, description="Items a user has met that are kept for filtering.")
     min_count: int = Field(default=3, ge=1, description="Training rows below which an item's id counts as unknown.")
     id_dropout: float = Field(
-        default=0.1, ge=0, lt=1, description="Share of rows trained as if the item's id were unknown."
+        default=0.5, ge=0, lt=1, description="Share of rows trained as if the item's id were unknown."
     )
     negatives: int = Field(default=8, ge=1, description="Drawn a positive, where impressions are not known.")
     popular_share: float = Field(

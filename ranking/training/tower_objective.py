@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from navi.core.arrays import F32, I64
-from ranking.training.distil import TeacherLists
+from ranking.training.distil import Teacher, TeacherLists, item_vectors
 from ranking.training.layers import drop_codes
 from ranking.training.metrics import recall_at
 from ranking.training.tensors import InputTensors
@@ -30,7 +30,7 @@ class Positives:
         return Positives(self.moment[index], self.item[index])
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(slots=True, eq=False, kw_only=True)
 class TowerObjective:
     """Sampled softmax over in-batch and uniform negatives, and the ranker's order over lists that it has scored.
 
@@ -44,22 +44,25 @@ class TowerObjective:
     validation: Positives
     chance: np.ndarray
     prior: F32
-    lists: TeacherLists | None
+    teacher: Teacher | None
     batch: int
     uniform: int
     distil: float
     drop: float
     name: str = "user_tower"
+    _lists: TeacherLists | None = None
 
-    def batches(self, epoch: int, generator: np.random.Generator) -> Sequence[I64]:  # noqa: ARG002
+    def batches(self, epoch: int, generator: np.random.Generator) -> Sequence[I64]:
+        if self.teacher is not None:
+            self._lists = self.teacher.lists(epoch, self.model)
         order = generator.permutation(len(self.training))
         return np.array_split(order, max(round(len(order) / self.batch), 1))
 
     def loss(self, batch: I64, generator: torch.Generator) -> Tensor:
         found = self._softmax(self.training.take(batch), generator)
-        if self.lists is None:
+        if self._lists is None:
             return found
-        return found + self.distil * self._distillation(self.lists, len(batch), generator)
+        return found + self.distil * self._distillation(self._lists, len(batch), generator)
 
     def metrics(self) -> dict[str, float]:
         """Share of validation positives among the 100 best of all items, on at most 1,000 of them."""
@@ -100,10 +103,3 @@ class TowerObjective:
         codes, dense = self.inputs.item(item)
         vector: Tensor = self.model.item(drop_codes(codes, 0, self.drop, generator), dense)
         return vector
-
-
-def item_vectors(model: TwoTower, inputs: InputTensors) -> Tensor:
-    """Vectors of all items, float32 [items, dim], in table order."""
-    with torch.inference_mode():
-        chunks = np.array_split(np.arange(len(inputs.item_ids)), max(len(inputs.item_ids) // 16_384, 1))
-        return torch.cat([model.item(*inputs.item(chunk)) for chunk in chunks])

@@ -25,7 +25,7 @@ class Objective(Protocol):
     def model(self) -> nn.Module: ...
 
     def batches(self, epoch: int, generator: np.random.Generator) -> Sequence[I64]:
-        """An epoch's steps, each as positions into the objective's own examples."""
+        """An epoch's steps, each as positions into the objective's own examples. The model is in evaluation mode."""
         ...
 
     def loss(self, batch: I64, generator: torch.Generator) -> Tensor:
@@ -84,6 +84,7 @@ def _epoch(
     started = time.monotonic()
     seed = seed_of(options.seed, objective.name, epoch)
     generator = torch.Generator().manual_seed(seed)
+    objective.model.eval()
     batches = objective.batches(epoch, np.random.default_rng(seed))
     report.start(f"{objective.name}, epoch {epoch + 1} of {options.epochs}", len(batches))
     objective.model.train()
