@@ -13,7 +13,12 @@ from ranking.training.snapshots import SEEN, recent_name
 
 PIPELINE = "home"
 RANKER, USER_TOWER, ITEMS, USERS = "ranker", "user_tower", "items", "users"
-PATHS = {ITEMS: "tables/items.arrow", USERS: "features/users", "vectors": "indexes/items.arrow"}
+PATHS = {
+    ITEMS: "tables/items.arrow",
+    USERS: "features/users",
+    "vectors": "indexes/items.arrow",
+    "index": "indexes/items.ivf",
+}
 
 
 def write_config(directory: Path, dataset: Dataset, users: FeatureSchema, options: FunnelOptions) -> None:
@@ -45,8 +50,9 @@ def write_config(directory: Path, dataset: Dataset, users: FeatureSchema, option
 
 
 def _sources(dataset: Dataset, options: FunnelOptions, vectors: dict[str, str]) -> list[dict[str, Any]]:
+    search = {"method": "approximate", "index": PATHS["index"]} if options.approximate else {}
     sources = [
-        _source("embedding", options.retrieve, vectors),
+        _source("embedding", options.retrieve, {**vectors, **search}),
         _source("popular", options.quota, {"column": POPULARITY}),
         _source("supplied", options.keep, {}),
     ]

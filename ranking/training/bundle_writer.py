@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from candidates.vector_index import build_index
 from navi import __version__
-from navi.core.arrays import Array
-from navi.features.item_vectors import write_item_vectors
+from navi.core.arrays import F32, Array
+from navi.features.item_vectors import ItemVectors, write_item_vectors
 from navi.models.spec import OutputSpec
 from ranking.training.bundle_config import PATHS, RANKER, USER_TOWER
 from ranking.training.distil import item_vectors
@@ -21,6 +22,7 @@ from ranking.training.models import Trained
 from ranking.training.prepared import Prepared
 
 SAMPLE = 64
+INDEX_QUERIES = 300
 
 
 def write_models(directory: Path, prepared: Prepared, trained: Trained) -> dict[str, ExportReport]:
@@ -49,7 +51,19 @@ def write_models(directory: Path, prepared: Prepared, trained: Trained) -> dict[
         table_digest=prepared.corpus.table.digest,
         model_digest=reports[USER_TOWER].digest,
     )
+    if prepared.options.funnel.approximate:
+        build_index(
+            ItemVectors.open(directory / PATHS["vectors"]), _users(prepared, trained), directory / PATHS["index"]
+        )
     return reports
+
+
+def _users(prepared: Prepared, trained: Trained) -> F32:
+    """Vectors of users at the last moments before the validation slice: what the index is tuned on."""
+    last = np.arange(max(prepared.cut - INDEX_QUERIES, 0), prepared.cut)
+    with torch.inference_mode():
+        vectors: F32 = trained.towers.user(*prepared.inputs.request(last)).numpy()
+    return vectors
 
 
 def write_report(

@@ -57,8 +57,8 @@ class Dataset:
     items: a table with an `id` column. users: static features, one row a user. complete_impressions: whether events
     hold what was shown and ignored too; where not, the trainer draws negatives. positive: the task that makes an event
     a positive for retrieval and histories. weights: task -> weight in the combined score. diversity: item column whose
-    repeats in an answer count for less, by decay and floor (mild where the column has few values). repeats: whether an item that
-    a user has met is worth showing again (groceries), so that nothing seen is filtered.
+    repeats in an answer count for less, by decay and floor (mild where the column has few values). repeats: whether an
+    item that a user has met is worth showing again (groceries), so that nothing seen is filtered.
     """
 
     name: str

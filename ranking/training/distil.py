@@ -50,7 +50,8 @@ class Teacher:
         items = self._easy(len(moments) * width, generator).reshape(len(moments), width)
         if epoch > 0:
             hard = width // 2
-            items[:, :hard] = hard_items(towers, self.prepared.inputs, moments, hard, generator)
+            places = generator.integers(0, min(_DEPTH, len(self.prepared.corpus.table)), (len(moments), hard))
+            items[:, :hard] = items_at(places, towers, self.prepared.inputs, moments)
         rows = self.prepared.unlabelled(np.repeat(moments, width), items.ravel())
         logits = score_rows(self.ranker, self.prepared.inputs, self.prepared.encode(rows))
         weights = np.array([dataset.weights.get(task, 0.0) for task in dataset.tasks])
@@ -62,17 +63,17 @@ class Teacher:
         return items
 
 
-def hard_items(towers: TwoTower, inputs: InputTensors, moments: I64, count: int, generator: np.random.Generator) -> I64:
-    """int64 [m, count]: for each moment some of the towers' own best, at random among the _DEPTH first."""
-    depth = min(_DEPTH, len(inputs.item_ids))
-    places = torch.from_numpy(generator.integers(0, depth, (len(moments), count)))
+def items_at(places: I64, towers: TwoTower, inputs: InputTensors, moments: I64) -> I64:
+    """Items int64 [m, width] at these places [m, width] of the towers' order for each moment [m]; 0 is the best."""
+    depth = int(places.max()) + 1
+    wanted = torch.from_numpy(places)
     vectors = item_vectors(towers, inputs)
     found = []
     with torch.inference_mode():
         for start in range(0, len(moments), _CHUNK):
             scores = towers.user(*inputs.request(moments[start : start + _CHUNK])) @ vectors.T
             best = scores.topk(depth, dim=1).indices
-            found.append(best.gather(1, places[start : start + _CHUNK]))
+            found.append(best.gather(1, wanted[start : start + _CHUNK]))
     return torch.cat(found).numpy()
 
 

@@ -31,7 +31,7 @@ class TowerOptions(Strict):
     category_dim: int = Field(default=16, ge=1, description="Width of all other embeddings.")
     hidden: tuple[int, ...] = Field(default=(128,), description="Hidden layers of each tower.")
     uniform_negatives: int = Field(default=512, ge=0, description="Items drawn uniformly as further negatives, a step.")
-    distil: float = Field(default=1.0, ge=0, description="Weight of the loss against the ranker's order; 0: none.")
+    distil: float = Field(default=2.0, ge=0, description="Weight of the loss against the ranker's order; 0: none.")
     distil_requests: int = Field(default=3_000, ge=1, description="Requests that the ranker scores for it, an epoch.")
     distil_items: int = Field(default=48, ge=2, description="Items that it scores for each of them.")
 
@@ -42,6 +42,7 @@ class FunnelOptions(Strict):
     retrieve: int = Field(default=1000, ge=1, description="Candidates of the embedding source.")
     quota: int = Field(default=200, ge=1, description="Candidates of each other source.")
     keep: int = Field(default=500, ge=1, description="Candidates that the ranker scores.")
+    approximate: bool = Field(default=False, description="Search the item vectors by an index, not exactly.")
 
 
 class TrainOptions(Strict):

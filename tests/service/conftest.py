@@ -58,7 +58,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("trained") / "bundle"
     options = out.with_name("options.toml")
     options.write_text(
-        "history = 20\nsample_rows = 300\n[ranker]\nepochs = 1\n[tower]\nepochs = 1\n[funnel]\nkeep = 100\n"
+        "history = 20\nsample_rows = 300\n[ranker]\nepochs = 1\n[tower]\nepochs = 1\n[funnel]\nkeep = 100\napproximate = true\n"
     )
     navi("train", "generated", out, "--items", 800, "--users", 300, "--events", 20_000, "--options", options)
     return out

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from navi.features.inputs import Category, History, InputSpec, Numeric
-from ranking.training.distil import teacher_lists
+from ranking.training.distil import TeacherLists, items_at
 from ranking.training.layers import CrossLayer, Embeddings, Slot, drop_codes
 from ranking.training.metrics import auc, recall_at
 from ranking.training.model_shape import ModelShape
@@ -164,7 +164,7 @@ def objective(**changes: object) -> TowerObjective:
         "validation": Positives(np.array([0]), np.array([0])),
         "chance": np.array([0.25, 0.25, 0.5, 0.0, 0.0, 0.0]),
         "prior": np.log(np.array([0.3, 0.1, 0.2, 0.2, 0.1, 0.1])).astype(np.float32),
-        "lists": None,
+        "teacher": None,
         "batch": 4,
         "uniform": 0,
         "distil": 0.5,
@@ -190,9 +190,9 @@ def test_the_softmax_is_corrected_for_how_likely_negatives_are_and_for_exposure(
 
 def test_towers_learn_the_rankers_share_of_each_list() -> None:
     worth = np.array([3.0, 1.0, 2.0, 2.0])
-    lists = teacher_lists(np.array([1, 2]), np.array([[0, 5], [3, 4]]), worth)
+    lists = TeacherLists.of(np.array([1, 2]), np.array([[0, 5], [3, 4]]), worth)
     np.testing.assert_allclose(lists.target, [[0.75, 0.25], [0.5, 0.5]])
-    made = objective(lists=lists)
+    made = objective(_lists=lists)
     plain = float(objective().loss(np.arange(4), torch.Generator().manual_seed(0)))
     added = float(made.loss(np.arange(4), torch.Generator().manual_seed(0))) - plain
     each = [
@@ -202,14 +202,23 @@ def test_towers_learn_the_rankers_share_of_each_list() -> None:
     assert 0.5 * min(each) - 1e-5 <= added <= 0.5 * max(each) + 1e-5
 
 
+def test_hard_items_are_found_by_their_place_in_the_towers_order() -> None:
+    made = objective()
+    moments = np.array([3, 0])
+    order = np.argsort(-MATRIX[:, moments].T, axis=1)
+    places = np.array([[0, 5, 2], [4, 0, 0]])
+    expected = np.take_along_axis(order, places, axis=1)
+    np.testing.assert_array_equal(items_at(places, made.model, made.inputs, moments), expected)
+
+
 def test_a_label_that_is_missing_or_weighs_nothing_teaches_nothing() -> None:
     logits = torch.randn(4, 2, requires_grad=True)
     labels = torch.tensor([[1.0, torch.nan], [0.0, 1.0], [1.0, 0.0], [0.0, torch.nan]])
     loss = cross_entropy(logits, labels, torch.tensor([1.0, 2.0, 0.0, 1.0]))
     p = torch.sigmoid(logits.detach()).double()
     first = -(p[0, 0].log() + 2 * (1 - p[1, 0]).log() + (1 - p[3, 0]).log()) / 4
-    second = -p[1, 1].log()
-    assert float(loss) == pytest.approx(float(first + second), rel=1e-5)
+    second = -(2 * p[1, 1].log()) / 2
+    assert float(loss.detach()) == pytest.approx(float(first + second), rel=1e-5)
     loss.backward()
     assert (logits.grad[[0, 3], 1] == 0).all()
     assert (logits.grad[2] == 0).all()

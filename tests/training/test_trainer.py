@@ -14,6 +14,7 @@ from navi.core.arrays import I64
 from navi.core.errors import ConfigError
 from ranking.training.corpus import Corpus
 from ranking.training.dataset import Dataset
+from ranking.training.distil import Teacher
 from ranking.training.models import TrainingRows, ranker_objective, tower_objective
 from ranking.training.options import TrainOptions
 from ranking.training.prepared import fingerprint, prepare
@@ -187,6 +188,18 @@ def test_both_models_learn_a_planted_preference(tiny_corpus: Corpus, quick: Trai
     towers = tower_objective(prepared, ranker.model)
     epochs = fit(towers, fitting, tmp_path / "towers.pt", SilentProgress())
     assert epochs[-1].loss < epochs[0].loss
+
+
+def test_the_teachers_lists_are_new_each_epoch_and_repeatable(tiny_corpus: Corpus, quick: TrainOptions) -> None:
+    prepared = prepare(tiny_corpus, quick)
+    teacher = Teacher(prepared, ranker_objective(prepared).model.eval())
+    towers = tower_objective(prepared, teacher.ranker).model.eval()
+    first, second, again = (teacher.lists(epoch, towers) for epoch in (1, 2, 1))
+    assert not np.array_equal(first.items, second.items)
+    np.testing.assert_array_equal(first.items, again.items)
+    np.testing.assert_array_equal(first.target, again.target)
+    np.testing.assert_allclose(first.target.sum(axis=1), 1, rtol=1e-5)
+    assert first.moment.max() < prepared.cut, "nothing of the validation slice is taught"
 
 
 def test_the_fingerprint_covers_options_events_and_items(tiny, corpus_of: CorpusOf, quick: TrainOptions) -> None:
