@@ -33,7 +33,7 @@ def quality(
     The data set is the one that the bundle was trained on; queries are asked as of its split.
     """
     from navi.bundle.bundle import Bundle
-    from ranking.evaluation.asking import pipeline_of
+    from navi.cli.offline import default_pipeline
     from ranking.evaluation.heldout import Setting
     from ranking.evaluation.variants import Named
     from ranking.training.progress import RichProgress
@@ -41,7 +41,7 @@ def quality(
     console = Console()
     origin = _origin(bundle)
     with Bundle.open(bundle) as opened, RichProgress(Console(stderr=True)) as progress:
-        name = pipeline_of(opened, pipeline)
+        name = default_pipeline(opened, pipeline)
         asked = Named(opened, name)
         if origin["kind"] == "generated":
             tables = _planted(asked, origin, users=users, seed=seed, progress=progress)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from navi.bundle.bundle import Bundle
 from navi.core.column import Column
 from navi.core.deadline import Deadline
-from navi.core.errors import BundleError, ConfigError
+from navi.core.errors import BundleError
 from navi.core.ids import Key
 from navi.core.query import Query
 from navi.features.arrow_column import column_of
@@ -58,15 +58,6 @@ def sample_rows(bundle: Path) -> pa.RecordBatch:
     if not batches:
         raise BundleError(f"{path} has no rows")
     return batches[0]
-
-
-def pipeline_of(bundle: Bundle, name: str | None) -> str:
-    """`name`, or the bundle's only pipeline; ConfigError naming those there are."""
-    if name is None and len(bundle.pipelines) == 1:
-        return next(iter(bundle.pipelines))
-    if name is None or name not in bundle.pipelines:
-        raise ConfigError("--pipeline", f"must be one of: {', '.join(sorted(bundle.pipelines))}")
-    return name
 
 
 def known_users(bundle: Bundle, pipeline: str, count: int) -> list[Key]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from rich.table import Table
 
 from navi.bundle.bundle import Bundle
+from navi.cli.offline import default_pipeline
 from navi.client import Client
 from navi.core.errors import NaviError
 from navi.core.pipeline import Pipeline
 from navi.core.query import Query
 from navi.core.ranking import Ranking
-from ranking.evaluation.asking import Asker, asker_of, known_users, pipeline_of
+from ranking.evaluation.asking import Asker, asker_of, known_users
 from ranking.evaluation.serving import Serving, serving
 
 K = 50
@@ -62,7 +63,7 @@ def report(path: Path, pipeline: str | None, *, requests: int) -> Table:
 def measure(path: Path, pipeline: str | None, *, requests: int) -> Costs:
     """The means over `requests` calls for known users, after a few to warm up."""
     with Bundle.open(path, clock=CpuClock()) as bundle:
-        name = pipeline_of(bundle, pipeline)
+        name = default_pipeline(bundle, pipeline)
         asker = asker_of(path, name)
         users = known_users(bundle, name, requests)
         queries = [asker.query(users[at % len(users)], K) for at in range(requests)]

@@ -9,9 +9,10 @@ from rich.table import Table
 
 from navi.batching.scorer import Scorer, ScoringRequest
 from navi.bundle.bundle import Bundle
+from navi.cli.offline import default_pipeline
 from navi.core.arrays import F32, I64
 from navi.core.deadline import Deadline
-from ranking.evaluation.asking import known_users, largest_logit_gap, pipeline_of
+from ranking.evaluation.asking import known_users, largest_logit_gap
 
 ROWS = 500
 ALONE = 100
@@ -28,7 +29,7 @@ def report(path: Path, pipeline: str | None, *, seed: int) -> Table:
     """
     table = Table("model", "alone", "shuffled", "padded", "in company", "bound", title="largest difference of a logit")
     with Bundle.open(path) as bundle:
-        name = pipeline_of(bundle, pipeline)
+        name = default_pipeline(bundle, pipeline)
         users = known_users(bundle, name, COMPANY)
         (row,) = bundle.store(bundle.config.pipelines[name].options["users"]).get_many(users[:1])
         generator = np.random.default_rng(seed)

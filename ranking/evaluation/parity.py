@@ -13,7 +13,7 @@ from rich.table import Table
 
 from navi.bundle.bundle import Bundle
 from navi.bundle.config import read_config
-from navi.cli.offline import Run
+from navi.cli.offline import Run, default_pipeline
 from navi.cli.request_table import Defaults
 from navi.client import Client
 from navi.core.column import Column
@@ -30,7 +30,6 @@ from ranking.evaluation.asking import (
     asker_of,
     known_users,
     largest_logit_gap,
-    pipeline_of,
     sample_rows,
 )
 from ranking.evaluation.serving import serving
@@ -54,7 +53,7 @@ class Agreement:
 def report(path: Path, pipeline: str | None, *, users: int) -> Table:
     """All comparisons, a row each. Starts a server of the bundle, and writes a scratch user to its store."""
     with Bundle.open(path) as bundle:
-        name = pipeline_of(bundle, pipeline)
+        name = default_pipeline(bundle, pipeline)
         asker, keys = asker_of(path, name), known_users(bundle, name, users)
         offline = _offline(bundle, asker, keys)
     with serving(path) as server, Client(server.address, timeout_s=30.0) as client:

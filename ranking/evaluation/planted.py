@@ -12,8 +12,8 @@ from navi.core.ranking import Ranking
 from ranking.evaluation.contest import Answers, Result, ask
 from ranking.evaluation.metrics import ndcg_at_k, recall_at_k
 from ranking.evaluation.variants import FUNNEL, Named, eligible, variants
+from ranking.training.dataset import Events
 from ranking.training.generated import Generated
-from ranking.training.generated_truth import DEVICES
 from ranking.training.progress import Progress
 
 K = 100
@@ -42,7 +42,7 @@ def evaluate_planted(
     """recall@100 of the true best hundred, and NDCG@10 with the true values as gains, for some users drawn by seed.
 
     What counts as best is the truth's expected value among the items that the pipeline's filters let the user see.
-    Every query is asked as of the split, at an hour and from a device drawn by seed.
+    Every query is asked as of the split, with the context of the user's first request after it.
     """
     asked = _drawn(generated, users, np.random.default_rng(seed))
     queries = [_query(pipeline.name, generated, one) for one in asked]
@@ -57,9 +57,16 @@ def evaluate_planted(
 
 
 def _drawn(generated: Generated, users: int, generator: np.random.Generator) -> list[Asked]:
-    known = len(generated.dataset.user_ids)
-    chosen = np.sort(generator.choice(known, size=min(users, known), replace=False))
-    return [Asked(user, _context(generator)) for user in chosen.tolist()]
+    """Users who came back after the split, each with the context of the first request then: traffic as it was."""
+    dataset, events = generated.dataset, generated.dataset.events
+    later = np.flatnonzero(events.time >= dataset.split)
+    returning, first = np.unique(events.user[later], return_index=True)
+    chosen = np.sort(generator.choice(len(returning), size=min(users, len(returning)), replace=False))
+    return [Asked(int(returning[one]), _context(events, later[first[one]])) for one in chosen.tolist()]
+
+
+def _context(events: Events, at: int) -> dict[str, Column]:
+    return {name: column.take(np.array([at])) for name, column in events.context.items()}
 
 
 def _query(pipeline: str, generated: Generated, asked: Asked) -> Query:
@@ -71,14 +78,6 @@ def _query(pipeline: str, generated: Generated, asked: Asked) -> Query:
         as_of=generated.dataset.split,
         features=asked.context,
     )
-
-
-def _context(generator: np.random.Generator) -> dict[str, Column]:
-    device = DEVICES[int(generator.integers(len(DEVICES)))]
-    return {
-        "hour": Column(generator.integers(0, 24, size=1)),
-        "device": Column(np.array([device], dtype=object)),
-    }
 
 
 def _positions(generated: Generated, ids: I64) -> I64:

@@ -41,11 +41,14 @@ class Teacher:
     ranker: Ranker
 
     def lists(self, epoch: int, towers: TwoTower) -> TeacherLists:
-        """Random moments of training with random items; after the first epoch half of them are what the towers, as they
-        are, would bring up for that moment: it is among these that the order has to be right."""
+        """Random moments late in training with random items; after the first epoch half of them are what the towers,
+        as they are, would bring up for that moment: it is among these that the order has to be right."""
         options, dataset = self.prepared.options, self.prepared.corpus.dataset
         generator = np.random.default_rng(seed_of(options.seed, "lists", epoch))
-        moments = np.sort(generator.permutation(self.prepared.cut)[: options.tower.distil_requests])
+        cut = self.prepared.cut
+        # What is new and what is popular changes: the towers have no clock, so they learn the order of late.
+        recent = np.arange(int(cut * (1 - options.tower.distil_recent)), cut)
+        moments = np.sort(generator.permutation(recent)[: options.tower.distil_requests])
         width = options.tower.distil_items
         items = self._easy(len(moments) * width, generator).reshape(len(moments), width)
         if epoch > 0:

@@ -33,6 +33,9 @@ class TowerOptions(Strict):
     uniform_negatives: int = Field(default=512, ge=0, description="Items drawn uniformly as further negatives, a step.")
     distil: float = Field(default=2.0, ge=0, description="Weight of the loss against the ranker's order; 0: none.")
     distil_requests: int = Field(default=3_000, ge=1, description="Requests that the ranker scores for it, an epoch.")
+    distil_recent: float = Field(
+        default=0.3, gt=0, le=1, description="Last share of training that they are drawn from."
+    )
     distil_items: int = Field(default=48, ge=2, description="Items that it scores for each of them.")
 
 
