@@ -8,9 +8,9 @@ from navi.features.inputs import Strict
 class RankerOptions(Strict):
     """The multi-task ranker."""
 
-    epochs: int = Field(default=2, ge=1, description="Passes over the training rows.")
-    batch_rows: int = Field(default=1024, ge=2, description="Rows a step, about: requests are never cut.")
-    learning_rate: float = Field(default=1e-3, gt=0, description="Peak of the schedule (Adam).")
+    epochs: int = Field(default=1, ge=1, description="Passes over the training rows; the best one's weights are kept.")
+    batch_rows: int = Field(default=2048, ge=2, description="Rows a step, about: requests are never cut.")
+    learning_rate: float = Field(default=2e-3, gt=0, description="Peak of the schedule (Adam).")
     weight_decay: float = Field(default=1e-5, ge=0, description="Decoupled (AdamW), a step, times the learning rate.")
     id_dim: int = Field(default=16, ge=1, description="Width of the embeddings of item ids.")
     category_dim: int = Field(default=8, ge=1, description="Width of all other embeddings.")
@@ -26,13 +26,13 @@ class TowerOptions(Strict):
     batch: int = Field(default=256, ge=2, description="Positives a step; they are each other's negatives.")
     learning_rate: float = Field(default=3e-3, gt=0, description="Peak of the schedule (Adam).")
     weight_decay: float = Field(default=1e-5, ge=0, description="Decoupled (AdamW), a step, times the learning rate.")
-    dim: int = Field(default=64, ge=2, description="Width of the vectors, the item's bias included.")
+    dim: int = Field(default=96, ge=2, description="Width of the vectors, the item's bias included.")
     id_dim: int = Field(default=32, ge=1, description="Width of the embeddings of item ids.")
     category_dim: int = Field(default=16, ge=1, description="Width of all other embeddings.")
-    hidden: tuple[int, ...] = Field(default=(128,), description="Hidden layers of each tower.")
+    hidden: tuple[int, ...] = Field(default=(192,), description="Hidden layers of each tower.")
     uniform_negatives: int = Field(default=512, ge=0, description="Items drawn uniformly as further negatives, a step.")
-    distil: float = Field(default=2.0, ge=0, description="Weight of the loss against the ranker's order; 0: none.")
-    distil_requests: int = Field(default=3_000, ge=1, description="Requests that the ranker scores for it, an epoch.")
+    distil: float = Field(default=3.0, ge=0, description="Weight of the loss against the ranker's order; 0: none.")
+    distil_requests: int = Field(default=6_000, ge=1, description="Requests that the ranker scores for it, an epoch.")
     distil_recent: float = Field(
         default=0.3, gt=0, le=1, description="Last share of training that they are drawn from."
     )

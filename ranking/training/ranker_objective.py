@@ -39,6 +39,7 @@ class RankerObjective:
     batch_rows: int
     drop: float
     name: str = "ranker"
+    judge: str | None = "loss"
     _current: EncodedRows | None = None
     _offsets: I64 | None = None
 

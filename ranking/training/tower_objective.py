@@ -50,6 +50,7 @@ class TowerObjective:
     distil: float
     drop: float
     name: str = "user_tower"
+    judge: str | None = None
     _lists: TeacherLists | None = None
 
     def batches(self, epoch: int, generator: np.random.Generator) -> Sequence[I64]:

@@ -24,6 +24,11 @@ class Objective(Protocol):
     @property
     def model(self) -> nn.Module: ...
 
+    @property
+    def judge(self) -> str | None:
+        """The metric whose lowest value marks the epoch that is kept; None: the last one is."""
+        ...
+
     def batches(self, epoch: int, generator: np.random.Generator) -> Sequence[I64]:
         """An epoch's steps, each as positions into the objective's own examples. The model is in evaluation mode."""
         ...
@@ -57,19 +62,37 @@ class Epoch:
     metrics: dict[str, float]
 
 
+@dataclass(slots=True)
+class _State:
+    """Epochs done, and the weights of the best of them."""
+
+    done: list[Epoch]
+    best: dict[str, Tensor]
+
+
 def fit(objective: Objective, options: FitOptions, checkpoint: Path, report: Progress) -> list[Epoch]:
-    """Train, and leave the model with its last weights in evaluation mode.
+    """Train, and leave the model in evaluation mode with the weights of its best epoch (of the last, without a judge).
 
     Begins after the last epoch in `checkpoint`, if the fingerprint there is the same.
     """
     optimizer = _optimizer(objective.model, options)
-    done = _resume(objective.model, optimizer, options, checkpoint)
-    for epoch in range(len(done), options.epochs):
-        done.append(_epoch(objective, optimizer, options, epoch, report))
-        _save(objective.model, optimizer, options, done, checkpoint)
-        report.note(_line(objective.name, epoch, options.epochs, done[-1]))
+    state = _resume(objective.model, optimizer, options, checkpoint)
+    for epoch in range(len(state.done), options.epochs):
+        state.done.append(_epoch(objective, optimizer, options, epoch, report))
+        if epoch == best_epoch(state.done, objective.judge):
+            state.best = {name: values.clone() for name, values in objective.model.state_dict().items()}
+        _save(objective.model, optimizer, options, state, checkpoint)
+        report.note(_line(objective.name, epoch, options.epochs, state.done[-1]))
+    objective.model.load_state_dict(state.best)
     objective.model.eval()
-    return done
+    return state.done
+
+
+def best_epoch(done: Sequence[Epoch], judge: str | None) -> int:
+    """The first with the lowest value of the metric `judge`; the last where there is no judge, or no finite value."""
+    values = [math.nan if judge is None else epoch.metrics[judge] for epoch in done]
+    finite = [value for value in values if math.isfinite(value)]
+    return values.index(min(finite)) if finite else len(done) - 1
 
 
 def seed_of(*parts: int | str) -> int:
@@ -127,31 +150,30 @@ def _optimizer(model: nn.Module, options: FitOptions) -> torch.optim.Optimizer:
     )
 
 
-def _save(
-    model: nn.Module, optimizer: torch.optim.Optimizer, options: FitOptions, done: list[Epoch], path: Path
-) -> None:
-    state: dict[str, Any] = {
+def _save(model: nn.Module, optimizer: torch.optim.Optimizer, options: FitOptions, state: _State, path: Path) -> None:
+    saved: dict[str, Any] = {
         "fingerprint": options.fingerprint,
         "model": model.state_dict(),
+        "best": state.best,
         "optimizer": optimizer.state_dict(),
-        "epochs": [asdict(epoch) for epoch in done],
+        "epochs": [asdict(epoch) for epoch in state.done],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
-    torch.save(state, partial)
+    torch.save(saved, partial)
     partial.replace(path)
 
 
-def _resume(model: nn.Module, optimizer: torch.optim.Optimizer, options: FitOptions, path: Path) -> list[Epoch]:
-    """The epochs that are done, with model and optimizer as they were; none where there is no fitting checkpoint."""
+def _resume(model: nn.Module, optimizer: torch.optim.Optimizer, options: FitOptions, path: Path) -> _State:
+    """The state after the last epoch, with model and optimizer as they were; the start where no checkpoint fits."""
     if not path.exists():
-        return []
-    state = torch.load(path, weights_only=True)
-    if state["fingerprint"] != options.fingerprint:
-        return []
-    model.load_state_dict(state["model"])
-    optimizer.load_state_dict(state["optimizer"])
-    return [Epoch(**epoch) for epoch in state["epochs"]]
+        return _State([], {})
+    saved = torch.load(path, weights_only=True)
+    if saved["fingerprint"] != options.fingerprint:
+        return _State([], {})
+    model.load_state_dict(saved["model"])
+    optimizer.load_state_dict(saved["optimizer"])
+    return _State([Epoch(**epoch) for epoch in saved["epochs"]], saved["best"])
 
 
 def _line(name: str, epoch: int, epochs: int, done: Epoch) -> str:

@@ -19,7 +19,7 @@ from ranking.training.models import TrainingRows, ranker_objective, tower_object
 from ranking.training.options import TrainOptions
 from ranking.training.prepared import fingerprint, prepare
 from ranking.training.progress import SilentProgress
-from ranking.training.trainer import Epoch, FitOptions, fit, schedule, seed_of
+from ranking.training.trainer import Epoch, FitOptions, best_epoch, fit, schedule, seed_of
 
 FIT = FitOptions(seed=1, epochs=3, learning_rate=0.05, weight_decay=0.01, fingerprint="a")
 CorpusOf = Callable[[Dataset], Corpus]
@@ -31,6 +31,7 @@ class Line:
 
     model: nn.Module
     name: str = "line"
+    judge: str | None = None
 
     def batches(self, epoch: int, generator: np.random.Generator) -> list[I64]:
         return np.split(generator.permutation(200), 20)
@@ -41,7 +42,8 @@ class Line:
         return ((self.model(x) - (2 * x - 1) + noise) ** 2).mean()
 
     def metrics(self) -> dict[str, float]:
-        return {"slope": float(self.model.weight)}
+        slope = float(self.model.weight.detach())
+        return {"slope": slope, "distance": abs(slope - 1.5)}
 
 
 class Interrupted(Exception):
@@ -87,6 +89,28 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(tmp_path: Path, steps: i
     epochs = fit(again, FIT, tmp_path / "parts.pt", SilentProgress())
     assert weights(again) == weights(whole)
     assert len(epochs) == 3
+
+
+@pytest.mark.parametrize("steps", [50, 110, 1000])
+def test_the_weights_of_the_best_epoch_are_kept(tmp_path: Path, steps: int) -> None:
+    """The line's slope goes from near 0 to 2: at a judge that wants 1.5 it is best on the way."""
+    made = replace(line(), judge="distance")
+    options = replace(FIT, epochs=6)
+    try:
+        epochs = fit(made, options, tmp_path / "line.pt", StopsAfter(steps))
+    except Interrupted:
+        made = replace(line(), judge="distance")
+        epochs = fit(made, options, tmp_path / "line.pt", SilentProgress())
+    distances = [epoch.metrics["distance"] for epoch in epochs]
+    best = best_epoch(epochs, "distance")
+    assert 0 < best < len(epochs) - 1
+    assert made.metrics()["distance"] == distances[best] == min(distances)
+
+
+def test_without_a_finite_judgement_the_last_epoch_is_kept() -> None:
+    epochs = [Epoch(loss=1.0, seconds=0.0, metrics={"loss": float("nan")}) for _ in range(3)]
+    assert best_epoch(epochs, "loss") == 2
+    assert best_epoch(epochs, None) == 2
 
 
 def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
