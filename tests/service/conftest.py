@@ -16,6 +16,12 @@ import pytest
 from navi.client import Client
 
 STARTING_S = 90.0
+OPTIONS = """
+history = 20
+sample_rows = 300
+tower = { epochs = 1, distil_requests = 500 }
+funnel = { keep = 100, approximate = true }
+"""
 
 
 @dataclass(frozen=True)
@@ -57,9 +63,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Read-only: copy it (`bundle`) to change it."""
     out = tmp_path_factory.mktemp("trained") / "bundle"
     options = out.with_name("options.toml")
-    options.write_text(
-        "history = 20\nsample_rows = 300\n[ranker]\nepochs = 1\n[tower]\nepochs = 1\n[funnel]\nkeep = 100\napproximate = true\n"
-    )
+    options.write_text(OPTIONS)
     navi("train", "generated", out, "--items", 800, "--users", 300, "--events", 20_000, "--options", options)
     return out
 
