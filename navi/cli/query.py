@@ -86,7 +86,7 @@ def as_dict(ranking: "Ranking") -> dict[str, Any]:
 
 def as_view(ranking: "Ranking", about: list[str]) -> Group:
     """A ranking as tables for a person. about: what to say of each item; empty: nothing."""
-    parts: list[Any] = [_items(ranking, about), _stages(ranking)]
+    parts: list[Any] = [_items(ranking), *_about_table(ranking, about), _stages(ranking)]
     parts += [f"[yellow]degraded[/] {d.stage}: {d.reason} ({d.detail})" for d in ranking.degradations]
     if ranking.shortfall:
         lost = ", ".join(f"{reason} {count:,}" for reason, count in ranking.shortfall.items())
@@ -117,18 +117,22 @@ def _about(table: "ItemTable", names: list[str], row: int) -> str:
     return "  ".join(f"[dim]{name}[/] {_cell(cell)}" for name, cell in values.items() if cell is not None)
 
 
-def _items(ranking: "Ranking", about: list[str]) -> Table:
-    table = Table()
-    for name in ("#", "id", "score", *ranking.tasks, "sources"):
-        table.add_column(name, no_wrap=name != "sources")
-    if about:
-        table.add_column("item")
+def _items(ranking: "Ranking") -> Table:
+    table = Table("#", "id", "score", *ranking.tasks, "sources")
     sources = ranking.sources_of()
     for at, key in enumerate(ranking.ids.tolist()):
         tasks = [f"{values[at]:.4f}" for values in ranking.tasks.values()]
-        named = ", ".join(sources[at])
-        table.add_row(str(at + 1), str(key), f"{ranking.scores[at]:.4f}", *tasks, named, *about[at : at + 1])
+        table.add_row(str(at + 1), str(key), f"{ranking.scores[at]:.4f}", *tasks, ", ".join(sources[at]))
     return table
+
+
+def _about_table(ranking: "Ranking", about: list[str]) -> list[Table]:
+    if not about:
+        return []
+    table = Table("id", "what the item table says of it")
+    for key, line in zip(ranking.ids.tolist(), about, strict=True):
+        table.add_row(str(key), line)
+    return [table]
 
 
 def _stages(ranking: "Ranking") -> Table:

@@ -76,11 +76,13 @@ def _train(
 ) -> None:
     from navi.bundle.config import validated
     from ranking.training.options import TrainOptions
+    from ranking.training.presets import preset
     from ranking.training.progress import RichProgress
     from ranking.training.train import train
 
     given = {} if file is None else tomllib.loads(file.read_text(encoding="utf-8"))
-    options = validated(TrainOptions, {"seed": seed, **given, "overwrite": overwrite}, field="options")
+    chosen = {"seed": seed, **preset(dataset, given), "overwrite": overwrite}
+    options = validated(TrainOptions, chosen, field="options")
     console = Console(stderr=True)
     with RichProgress(console) as progress:
         train(dataset, out, options, progress, origin=origin)

@@ -63,9 +63,9 @@ class TrainOptions(Strict):
     id_dropout: float = Field(
         default=0.5, ge=0, lt=1, description="Share of rows trained as if the item's id were unknown."
     )
-    negatives: int = Field(default=8, ge=1, description="Drawn a positive, where impressions are not known.")
+    negatives: int = Field(default=16, ge=1, description="Drawn a positive, where impressions are not known.")
     popular_share: float = Field(
-        default=0.5, ge=0, lt=1, description="Share of them drawn by popularity, not uniformly."
+        default=0.0, ge=0, lt=1, description="Share of them drawn by popularity, not uniformly."
     )
     sample_rows: int = Field(default=1000, ge=0, description="Training rows written out with their scores, for checks.")
     ranker: RankerOptions = RankerOptions()
