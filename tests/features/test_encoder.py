@@ -3,14 +3,23 @@
 from collections.abc import Mapping
 
 import numpy as np
-import pytest
+from encoder_cases import (
+    AS_OF,
+    VOCABULARIES,
+    encoder,
+    f32,
+    floats,
+    lists,
+    numbers,
+    pairs,
+    request,
+    texts,
+    times,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navi.core.column import Column
-from navi.core.errors import InvalidArgument
-from navi.core.ids import Ids
-from navi.core.ragged import offsets_of
 from navi.features.encoder import Encoder
 from navi.features.inputs import (
     Age,
@@ -22,62 +31,8 @@ from navi.features.inputs import (
     Match,
     Numeric,
     Present,
-    Scope,
     Transform,
 )
-from navi.features.vocabulary import Vocabulary
-
-VOCABULARIES = {"numbers": Vocabulary(Ids.of([5, 3, 8])), "words": Vocabulary(Ids.of_text(["b", "a", "c"]))}
-AS_OF = 1_000_000.0
-
-
-def floats(*values: float | None) -> Column:
-    return marked(list(values), np.float32, 0.0)
-
-
-def numbers(*values: int | None) -> Column:
-    return marked(list(values), np.int64, 0)
-
-
-def texts(*values: str | None) -> Column:
-    return marked(list(values), object, "")
-
-
-def marked(values: list, dtype: object, filler: object) -> Column:
-    array = np.empty(len(values), dtype=dtype)
-    array[:] = [filler if value is None else value for value in values]
-    valid = np.array([value is not None for value in values], dtype=np.bool_)
-    return Column(array, valid=None if valid.all() else valid)
-
-
-def lists(rows: list[list | None], dtype: object = np.int64) -> Column:
-    flat = [value for row in rows for value in row or []]
-    array = np.empty(len(flat), dtype=dtype)
-    array[:] = flat
-    valid = np.array([row is not None for row in rows], dtype=np.bool_)
-    return Column(array, offsets_of(np.array([len(row or []) for row in rows])), None if valid.all() else valid)
-
-
-def encoder(scope: Scope, *transforms: Transform, dtype: str = "float32") -> Encoder:
-    spec = InputSpec(name="x", scope=scope, dtype=dtype, features=transforms)  # type: ignore[arg-type]
-    return Encoder([spec], VOCABULARIES)
-
-
-def times(n: int) -> np.ndarray:
-    return np.full(n, AS_OF)
-
-
-def request(columns: Mapping[str, Column], n: int, *transforms: Transform, dtype: str = "float32") -> list:
-    return encoder("request", *transforms, dtype=dtype).request(columns, n, times(n))["x"].tolist()
-
-
-def pairs(columns: Mapping[str, Column], n: int, *transforms: Transform, dtype: str = "float32") -> list:
-    return encoder("pair", *transforms, dtype=dtype).pairs(columns, n, times(n))["x"].tolist()
-
-
-def f32(*values: float) -> list[list[float]]:
-    return [[float(np.float32(value))] for value in values]
-
 
 # Formulas
 
@@ -378,134 +333,3 @@ def test_log1p_of_a_value_does_not_depend_on_its_place_in_a_batch() -> None:
     together = made.request({"user.x": Column(values)}, len(values), times(len(values)))["x"]
     alone = [made.request({"user.x": Column(values[i : i + 1])}, 1, times(1))["x"] for i in range(len(values))]
     assert together.tobytes() == np.concatenate(alone).tobytes()
-
-
-# What is refused
-
-NUMERIC = Numeric(name="n", feature="user.x")
-BUCKET = Bucket(name="b", feature="user.x", boundaries=(1.0,))
-WORD = Category(name="c", feature="user.x", vocabulary="words")
-HISTORY = History(name="h", feature="user.x", vocabulary="numbers", length=2)
-AGE = Age(name="a", feature="user.x")
-
-
-@pytest.mark.parametrize(
-    ("transform", "column", "problem"),
-    [
-        (NUMERIC, texts("a"), "is string, where a number is expected"),
-        (NUMERIC, Column(np.array([1.0])), "is float64, where a number is expected"),
-        (NUMERIC, Column(np.zeros((1, 2), np.float32)), "has 2 values a row, where 1 are expected"),
-        (NUMERIC, lists([[1]]), "has rows of different lengths"),
-        (NUMERIC, floats(1, 2), "has 2 rows, where 1 are expected"),
-        (NUMERIC, floats(), "has 0 rows, where 1 are expected"),
-        (NUMERIC, floats(float("nan")), "is not finite"),
-        (NUMERIC, floats(float("-inf")), "is not finite"),
-        (Numeric(name="n", feature="user.x", width=2), floats(1), "has 1 values a row, where 2 are expected"),
-        (Numeric(name="n", feature="user.x", log1p=True), floats(-1), "numeric 'n' of it has no finite float32 value"),
-        (Numeric(name="n", feature="user.x", log1p=True), floats(-2), "numeric 'n' of it has no finite float32 value"),
-        (Numeric(name="n", feature="user.x", std=1e-9), floats(3e38), "numeric 'n' of it has no finite float32 value"),
-        (Present(name="p", feature="user.x"), floats(float("inf")), "is not finite"),
-        (Present(name="p", feature="user.x"), texts("a", "b"), "has 2 rows, where 1 are expected"),
-        (AGE, floats(1), "is float32, where int64 is expected"),
-        (WORD, numbers(1), "is int64, where string is expected"),
-        (WORD, lists([["a"]], object), "has rows of different lengths"),
-        (BUCKET, floats(float("nan")), "is not finite"),
-        (BUCKET, texts("a"), "is string, where a number is expected"),
-        (HISTORY, lists([["a"]], object), "is string, where int64 is expected"),
-        (HISTORY, lists([[1], [2]]), "has 2 rows, where 1 are expected"),
-    ],
-)
-def test_a_feature_that_does_not_fit_is_refused_by_name(transform: Transform, column: Column, problem: str) -> None:
-    dtype = "int64" if isinstance(transform, Category | Bucket | History) else "float32"
-    with pytest.raises(InvalidArgument) as refused:
-        request({"user.x": column}, 1, transform, dtype=dtype)
-    assert refused.value.field == "user.x"
-    assert problem in refused.value.problem
-
-
-MATCH = Match(name="m", values="user.h", equals="item.x", weights="user.w")
-FITTING = {"user.h": lists([[1]]), "user.w": lists([[1.0]], np.float32), "item.x": numbers(1, 2)}
-
-
-@pytest.mark.parametrize(
-    ("changed", "field"),
-    [
-        ({"item.x": numbers(1)}, "item.x"),
-        ({"item.x": floats(1, 2)}, "item.x"),
-        ({"item.x": lists([[1], [2]])}, "item.x"),
-        ({"item.x": texts("a", "b")}, "user.h"),
-        ({"user.h": lists([["a"]], object)}, "user.h"),
-        ({"user.h": lists([[1], [1], [1]])}, "user.h"),
-        ({"user.h": lists([[1, 2]])}, "user.w"),
-        ({"user.h": lists([[1], [1]])}, "user.w"),
-        ({"user.w": lists([[1]])}, "user.w"),
-        ({"user.w": lists([[float("nan")]], np.float32)}, "user.w"),
-    ],
-)
-def test_match_refuses_by_name_what_it_cannot_compare(changed: dict[str, Column], field: str) -> None:
-    with pytest.raises(InvalidArgument) as refused:
-        pairs({**FITTING, **changed}, 2, MATCH)
-    assert refused.value.field == field
-
-
-def test_one_row_stands_for_all_only_where_it_is_the_requests() -> None:
-    user = Numeric(name="u", feature="user.x")
-    assert pairs({"user.x": floats(1)}, 2, user) == f32(1, 1)
-    for feature in ("item.x", "pair.x"):
-        with pytest.raises(InvalidArgument, match=f"{feature}: has 1 rows, where 2 are expected"):
-            pairs({feature: floats(1)}, 2, Numeric(name="u", feature=feature))
-
-
-def test_a_missing_row_may_hold_anything() -> None:
-    hidden = Column(np.array([np.nan, 2.0], np.float32), valid=np.array([False, True]))
-    present, bucket = Present(name="p", feature="user.x"), Bucket(name="b", feature="user.x", boundaries=(1.0,))
-    assert request({"user.x": hidden}, 2, NUMERIC, present) == [[0, 0], [2, 1]]
-    assert request({"user.x": hidden}, 2, bucket, dtype="int64") == [[0], [2]]
-
-
-def test_a_time_that_is_not_finite_is_refused() -> None:
-    made = encoder("request", Age(name="a", feature="user.t"))
-    with pytest.raises(InvalidArgument, match="as_of: is not finite"):
-        made.request({"user.t": numbers(1)}, 1, np.array([np.nan]))
-
-
-def test_prepared_items_of_the_wrong_number_are_a_mistake_of_the_caller() -> None:
-    with pytest.raises(ValueError, match="1 prepared items for 2 candidates"):
-        ENCODER.pairs({}, 2, times(1), ENCODER.prepare_items({}, 1))
-
-
-def test_resident_columns_are_checked_when_they_are_prepared() -> None:
-    with pytest.raises(InvalidArgument, match=r"item.i: has 1 rows, where 2 are expected"):
-        ENCODER.prepare_items({"item.i": numbers(1)}, 2)
-
-
-@pytest.mark.parametrize(
-    ("scope", "transform", "problem"),
-    [
-        ("item", Age(name="a", feature="item.t"), "age depends on the request's time"),
-        ("request", Match(name="m", values="user.h", equals="user.x"), "pair scope only"),
-        ("item", Gap(name="g", request="item.a", item="item.b"), "pair scope only"),
-        ("pair", Match(name="m", values="item.h", equals="item.x"), "'item.h' cannot stand here"),
-        ("pair", Match(name="m", values="user.h", equals="user.x"), "'user.x' cannot stand here"),
-        ("pair", Match(name="m", values="user.h", equals="item.x", weights="item.w"), "'item.w' cannot stand here"),
-        ("pair", Gap(name="g", request="item.a", item="item.a"), "'item.a' cannot stand here"),
-        ("request", Numeric(name="n", feature="item.x"), "'item.x' cannot stand here"),
-        ("request", Numeric(name="n", feature="age"), "'age' cannot stand here"),
-        ("request", Numeric(name="n", feature="user."), "'user.' cannot stand here"),
-        ("request", Category(name="c", feature="user.x", vocabulary="v"), "category makes int64"),
-    ],
-)
-def test_a_declaration_that_cannot_be_computed_is_refused(scope: Scope, transform: Transform, problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        InputSpec(name="x", scope=scope, dtype="float32", features=(transform,))
-
-
-@pytest.mark.parametrize("boundaries", [(2.0, 1.0), (1.0, 1.0), (float("nan"),), ()])
-def test_boundaries_rise(boundaries: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="boundaries"):
-        Bucket(name="b", feature="user.x", boundaries=boundaries)
-
-
-def test_a_fill_without_logarithm_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"n: fill -1\.0 has no log1p"):
-        Numeric(name="n", feature="user.x", log1p=True, fill=-1.0)
