@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+import pytest
 from encoder_cases import (
     AS_OF,
     VOCABULARIES,
@@ -20,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navi.core.column import Column
+from navi.core.errors import InvalidArgument
 from navi.features.encoder import Encoder
 from navi.features.inputs import (
     Age,
@@ -333,3 +335,13 @@ def test_log1p_of_a_value_does_not_depend_on_its_place_in_a_batch() -> None:
     together = made.request({"user.x": Column(values)}, len(values), times(len(values)))["x"]
     alone = [made.request({"user.x": Column(values[i : i + 1])}, 1, times(1))["x"] for i in range(len(values))]
     assert together.tobytes() == np.concatenate(alone).tobytes()
+
+
+def test_prepared_items_of_the_wrong_number_are_a_mistake_of_the_caller() -> None:
+    with pytest.raises(ValueError, match="1 prepared items for 2 candidates"):
+        ENCODER.pairs({}, 2, times(1), ENCODER.prepare_items({}, 1))
+
+
+def test_resident_columns_are_checked_when_they_are_prepared() -> None:
+    with pytest.raises(InvalidArgument, match=r"item.i: has 1 rows, where 2 are expected"):
+        ENCODER.prepare_items({"item.i": numbers(1)}, 2)

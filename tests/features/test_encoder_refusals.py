@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from encoder_cases import encoder, f32, floats, lists, numbers, pairs, request, texts, times
+from encoder_cases import encoder, f32, floats, lists, numbers, pairs, request, texts
 
 from navi.core.column import Column
 from navi.core.errors import InvalidArgument
@@ -105,16 +105,6 @@ def test_a_time_that_is_not_finite_is_refused() -> None:
     made = encoder("request", Age(name="a", feature="user.t"))
     with pytest.raises(InvalidArgument, match="as_of: is not finite"):
         made.request({"user.t": numbers(1)}, 1, np.array([np.nan]))
-
-
-def test_prepared_items_of_the_wrong_number_are_a_mistake_of_the_caller() -> None:
-    with pytest.raises(ValueError, match="1 prepared items for 2 candidates"):
-        ENCODER.pairs({}, 2, times(1), ENCODER.prepare_items({}, 1))
-
-
-def test_resident_columns_are_checked_when_they_are_prepared() -> None:
-    with pytest.raises(InvalidArgument, match=r"item.i: has 1 rows, where 2 are expected"):
-        ENCODER.prepare_items({"item.i": numbers(1)}, 2)
 
 
 @pytest.mark.parametrize(
