@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -57,6 +58,6 @@ def _probes(bundle: "Bundle") -> Table:
         if isinstance(answer, NaviError):
             raise answer
         millis = sum(stage.microseconds for stage in answer.stages) / 1000
-        degraded = ", ".join(f"{entry.stage}: {entry.detail}" for entry in answer.degradations) or "no"
+        degraded = escape(", ".join(f"{entry.stage}: {entry.detail}" for entry in answer.degradations)) or "no"
         table.add_row(name, f"{len(answer.ids)} of {PROBE_K}", f"{millis:.1f}", degraded)
     return table

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def run(
 
 def fields_of(title: str, model: "type[BaseModel]") -> Table:
     """A configuration model's fields, nested ones included, as a table."""
-    table = Table("field", "type", "default", "meaning", title=title, title_justify="left")
+    table = Table("field", "type", "default", "meaning", title=escape(title), title_justify="left")
     _add(table, "", model)
     return table
 

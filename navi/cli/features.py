@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
@@ -73,7 +74,7 @@ def get(
         raise InvalidArgument("key", f"{key} is not in {store!r}")
     table = Table("feature", "value")
     for name, values in sorted(row.items()):
-        table.add_row(name, ", ".join(map(str, values.tolist())))
+        table.add_row(name, escape(", ".join(map(str, values.tolist()))))
     Console().print(table)
 
 

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from navi import __version__
 from navi.cli import check, config, features, query, rank, serve
@@ -55,5 +56,7 @@ def main() -> None:
     try:
         build()()
     except NaviError as error:
-        Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {error}", highlight=False, soft_wrap=True)
+        Console(stderr=True).print(
+            f"[bold red]{type(error).__name__}[/]: {escape(str(error))}", highlight=False, soft_wrap=True
+        )
         sys.exit(1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console, Group
+from rich.markup import escape
 from rich.table import Table
 
 from navi.cli.arguments import features_of, key_of, keys_of, time_of
@@ -87,7 +88,7 @@ def as_dict(ranking: "Ranking") -> dict[str, Any]:
 def as_view(ranking: "Ranking", about: list[str]) -> Group:
     """A ranking as tables for a person. about: what to say of each item; empty: nothing."""
     parts: list[Any] = [_items(ranking), *_about_table(ranking, about), _stages(ranking)]
-    parts += [f"[yellow]degraded[/] {d.stage}: {d.reason} ({d.detail})" for d in ranking.degradations]
+    parts += [f"[yellow]degraded[/] {d.stage}: {d.reason} ({escape(d.detail)})" for d in ranking.degradations]
     if ranking.shortfall:
         lost = ", ".join(f"{reason} {count:,}" for reason, count in ranking.shortfall.items())
         parts.append(f"[yellow]fewer than k[/]: {lost}")
@@ -114,7 +115,7 @@ def _about(table: "ItemTable", names: list[str], row: int) -> str:
     if row < 0:
         return ""
     values = {name: table.column(name).row(row) for name in names}
-    return "  ".join(f"[dim]{name}[/] {_cell(cell)}" for name, cell in values.items() if cell is not None)
+    return "  ".join(f"[dim]{name}[/] {escape(_cell(cell))}" for name, cell in values.items() if cell is not None)
 
 
 def _items(ranking: "Ranking") -> Table:
@@ -122,7 +123,7 @@ def _items(ranking: "Ranking") -> Table:
     sources = ranking.sources_of()
     for at, key in enumerate(ranking.ids.tolist()):
         tasks = [f"{values[at]:.4f}" for values in ranking.tasks.values()]
-        table.add_row(str(at + 1), str(key), f"{ranking.scores[at]:.4f}", *tasks, ", ".join(sources[at]))
+        table.add_row(str(at + 1), escape(str(key)), f"{ranking.scores[at]:.4f}", *tasks, ", ".join(sources[at]))
     return table
 
 
@@ -131,7 +132,7 @@ def _about_table(ranking: "Ranking", about: list[str]) -> list[Table]:
         return []
     table = Table("id", "what the item table says of it")
     for key, line in zip(ranking.ids.tolist(), about, strict=True):
-        table.add_row(str(key), line)
+        table.add_row(escape(str(key)), line)
     return [table]
 
 

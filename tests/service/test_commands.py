@@ -52,6 +52,7 @@ def test_every_field_of_the_configuration_is_documented(navi) -> None:
     shown = navi("config").stdout
     for field in ("tables.NAME.path", "max_in_flight", "pipelines.NAME.factory", "sources[].quota", "cache_ttl_s"):
         assert field in shown, field
+    assert "[server]" in shown
     assert "ranker.epochs" in navi("train", "options").stdout
 
 
@@ -88,3 +89,9 @@ def test_cost_says_how_much_is_not_the_models(trained: Path, navi) -> None:
     shown = navi("evaluate", "cost", trained, "--requests", 20).stdout
     assert "not model compute" in shown
     assert "rerank" in shown
+
+
+def test_a_message_with_brackets_is_printed_whole(server, navi) -> None:
+    done = navi("query", "--target", server.address, "-f", "mood[x]=1", check=False)
+    assert done.returncode == 1
+    assert "mood[x]" in done.stderr
