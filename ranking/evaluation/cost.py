@@ -48,7 +48,7 @@ def report(path: Path, pipeline: str | None, *, requests: int) -> Table:
     costs = measure(path, pipeline, requests=requests)
     table = Table("part", "CPU us a call", "share", title=f"Rank, k = {K}, {requests} calls one after another")
     rows = {**costs.stages, "sources, and what no stage times": costs.in_process - sum(costs.stages.values())}
-    rows["RPC front, codecs, threads"] = costs.served - costs.in_process
+    rows["RPC front, codecs, threads, idle gaps"] = costs.served - costs.in_process
     for name, micros in rows.items():
         table.add_row(name, f"{micros:,.0f}", f"{micros / costs.served:.1%}")
     table.add_section()
