@@ -1,6 +1,5 @@
 """Approximate search by inner product: an inverted file over the items' vectors, mapped from disk."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 
 from navi.core.arrays import F32, I64
 from navi.core.errors import BundleError
-from navi.features.arrow_file import replacing
+from navi.core.files import replacing, sha256_of
 from navi.features.inputs import Strict
 from navi.features.item_vectors import ItemVectors
 from navi.ops import gather_dot_top_k
@@ -50,7 +49,7 @@ class VectorIndex:
         """Map an index of `vectors`; BundleError where a file is missing or damaged, or it is of other vectors."""
         try:
             info = IndexInfo.model_validate_json(_info_path(path).read_bytes())
-            digest = _sha256(path)
+            digest = sha256_of(path)
         except (OSError, ValidationError) as error:
             raise BundleError(f"{path}: the index, or the .json beside it, cannot be read: {error}") from error
         if (info.table_digest, info.model_digest) != (vectors.table_digest, vectors.model_digest):
@@ -85,7 +84,7 @@ def build_index(vectors: ItemVectors, queries: F32, path: Path, *, recall: float
         dims=dims,
         table_digest=vectors.table_digest,
         model_digest=vectors.model_digest,
-        sha256=_sha256(path),
+        sha256=sha256_of(path),
         lists=index.nlist,
         probes=probes,
         recall=found,
@@ -141,8 +140,3 @@ def _search(index: Any, query: F32, k: int, probes: int) -> I64:
 
 def _info_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.json")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,14 +13,10 @@ from navi.core.errors import InvalidArgument, StageError
 from navi.core.query import Query, Supplied
 from navi.core.ranking import RowStatus, Scores
 from navi.ops import top_k
+from ranking.columns import BEST_FIRST, SCORE, task_columns
 from ranking.hydration import hydrate
 from ranking.runner import Outcome, Runner
-from ranking.stages.rerank import TASK_PREFIX
 from ranking.steps import Step, Steps
-
-SCORE = "score"
-COARSE = "coarse"
-BLEND = "blend"
 
 
 def coarse(run: Runner, context: Context, candidates: Candidates, steps: Steps) -> Candidates:
@@ -79,7 +75,7 @@ def score_supplied(run: Runner, query: Query, steps: Steps) -> Scores:
 
 def order_scores(candidates: Candidates) -> F32:
     """The column that says how good the candidates are so far."""
-    for name in (SCORE, COARSE, BLEND):
+    for name in BEST_FIRST:
         if name in candidates.columns:
             return candidates.columns[name]
     raise StageError("order", "there is no column to order candidates by")
@@ -110,11 +106,9 @@ def _count_non_finite(run: Runner, candidates: Candidates) -> None:
 def _tasks(candidates: Candidates, known: I64, n: int) -> dict[str, F32]:
     """The tasks' columns spread over n positions: those of the candidates at `known`, NaN elsewhere."""
     tasks = {}
-    for name, values in candidates.columns.items():
-        if name.startswith(TASK_PREFIX):
-            spread = np.full(n, np.nan, dtype=np.float32)
-            spread[known] = values
-            tasks[name.removeprefix(TASK_PREFIX)] = spread
+    for task, values in task_columns(candidates).items():
+        tasks[task] = np.full(n, np.nan, dtype=np.float32)
+        tasks[task][known] = values
     return tasks
 
 

@@ -6,9 +6,8 @@ from candidates.context import Context
 from navi.core.candidates import Candidates
 from navi.core.ranking import Ranking, StageReport
 from navi.ops import top_k
+from ranking.columns import SCORE, task_columns
 from ranking.runner import Outcome, Runner
-from ranking.scoring import SCORE
-from ranking.stages.rerank import TASK_PREFIX
 from ranking.steps import Steps
 
 
@@ -22,17 +21,12 @@ def select(run: Runner, context: Context, candidates: Candidates, steps: Steps) 
         return Outcome(candidates.take(best), len(best), {"beyond_k": rest} if rest else {})
 
     chosen = run.required("select", len(candidates), work)
-    tasks = {
-        name.removeprefix(TASK_PREFIX): values
-        for name, values in chosen.columns.items()
-        if name.startswith(TASK_PREFIX)
-    }
     return Ranking(
         ids=steps.table.ids.take(chosen.rows),
         scores=chosen.columns[SCORE].astype(np.float32, copy=False),
         sources=chosen.sources,
         source_names=tuple(entry.name for entry in steps.sources),
-        tasks=tasks,
+        tasks=task_columns(chosen),
         stages=tuple(run.stages),
         models=steps.versions(),
         degradations=tuple(run.degradations),

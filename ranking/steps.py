@@ -59,10 +59,11 @@ class Steps:
 
     def check(self, query: Query) -> None:
         """InvalidArgument where the query holds a feature that nothing here reads."""
-        unread = [name for name in query.features if name not in self.request_features]
-        if unread:
-            known = ", ".join(sorted(self.request_features)) or "none"
-            raise InvalidArgument(f"features.{unread[0]}", f"no model reads it; known: {known}")
+        read = self.request_features
+        for name in query.features:
+            if name not in read:
+                known = ", ".join(sorted(read)) or "none"
+                raise InvalidArgument(f"features.{name}", f"no model reads it; known: {known}")
 
 
 def build_steps(config: FunnelConfig, parts: Parts, users: FeatureStore | None, *, field: str) -> Steps:

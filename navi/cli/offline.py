@@ -1,8 +1,6 @@
 """The offline run: chunks of requests through a pipeline, each kept as soon as it is done, so that a run can resume."""
 
-import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -15,6 +13,7 @@ from navi.bundle.bundle import Bundle
 from navi.cli.answer_table import answer_schema, answers_as_table
 from navi.cli.request_table import BadRequest, Defaults, queries_of, read_chunks
 from navi.core.errors import ConfigError, InvalidArgument, NaviError, NotFound
+from navi.core.files import replacing, sha256_of
 from navi.core.query import Query
 from navi.core.ranking import Ranking
 
@@ -51,7 +50,8 @@ class Run:
             if not part.exists():
                 table = self._answer(chunk, schema, first=done)
                 failed += table.num_rows - table.column("error").null_count
-                write_replacing(table, part)
+                with replacing(part) as temporary:
+                    pq.write_table(table, temporary)
             done += chunk.num_rows
             yield Progress(done=done, failed=failed)
         self._join(schema)
@@ -76,11 +76,9 @@ class Run:
 
     def _join(self, schema: pa.Schema) -> None:
         """All parts, in order, as the one file."""
-        temporary = self.out.with_name(self.out.name + ".tmp")
-        with pq.ParquetWriter(temporary, schema) as writer:
+        with replacing(self.out) as temporary, pq.ParquetWriter(temporary, schema) as writer:
             for part in sorted(self.parts.glob("*.parquet")):
                 writer.write_table(pq.read_table(part, schema=schema))
-        os.replace(temporary, self.out)
         shutil.rmtree(self.parts)
 
 
@@ -92,7 +90,7 @@ def prepare(run: Run, *, restart: bool) -> Run:
     if restart and run.parts.exists():
         shutil.rmtree(run.parts)
     state_file = run.parts / "state.json"
-    identity = {"requests": _digest(run.requests), "bundle": run.bundle.digest}
+    identity = {"requests": sha256_of(run.requests), "bundle": run.bundle.digest}
     if not state_file.exists():
         run.parts.mkdir(parents=True, exist_ok=True)
         state_file.write_text(json.dumps({**identity, "defaults": asdict(run.defaults)}), encoding="utf-8")
@@ -112,15 +110,3 @@ def default_pipeline(bundle: Bundle, name: str | None) -> str:
     if name is None or name not in bundle.pipelines:
         raise ConfigError("--pipeline", f"must be one of: {', '.join(sorted(bundle.pipelines))}")
     return name
-
-
-def write_replacing(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file that is there whole or not at all."""
-    temporary = path.with_suffix(".tmp")
-    pq.write_table(table, temporary)
-    os.replace(temporary, path)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -14,8 +14,7 @@ from navi.core.deadline import Deadline
 from navi.core.errors import BundleError, InvalidArgument
 from navi.core.ids import Ids
 from navi.core.query import MAX_K, Query, Supplied
-from navi.features.arrow_column import column_of
-from navi.features.arrow_normalise import check_type, normalised
+from navi.features.arrow_normalise import columns_of
 
 RESERVED = ("request_id", "pipeline", "user", "k", "as_of", "seed", "exclude", "candidates")
 """Columns with a meaning of their own; every other column is a request feature (null: missing)."""
@@ -67,9 +66,7 @@ def _reserved(chunk: pa.RecordBatch) -> pa.RecordBatch:
 def _feature_columns(chunk: pa.RecordBatch) -> dict[str, Column]:
     names = [name for name in chunk.schema.names if name not in RESERVED]
     try:
-        for name in names:
-            check_type(name, chunk.schema.field(name).type)
-        return {name: column_of(normalised(name, chunk.column(name))) for name in names}
+        return columns_of(chunk, names)
     except BundleError as error:
         raise InvalidArgument("--requests", str(error)) from error
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from navi.core.files import replacing
+
 if TYPE_CHECKING:
     from navi.server.server import Ports
     from navi.server.settings import ServerSettings
@@ -50,7 +52,8 @@ def run(
             bound = _bound(settings, ports)
             console.print(_message(opened.config.name, bound), highlight=False, soft_wrap=True)
             if ready_file is not None:
-                _write(ready_file, {"pid": os.getpid(), **bound})
+                with replacing(ready_file) as temporary:
+                    temporary.write_text(json.dumps({"pid": os.getpid(), **bound}), encoding="utf-8")
 
         serve(server, ready)
     console.print("drained and stopped")
@@ -65,9 +68,3 @@ def _bound(settings: "ServerSettings", ports: "Ports") -> dict[str, str]:
 def _message(name: str, bound: dict[str, str]) -> str:
     http = f"metrics and health on http://{bound['http_address']}/" if bound["http_address"] else "no HTTP port"
     return f"[bold green]ready[/] {name}: gRPC on {bound['address']}, {http}"
-
-
-def _write(path: Path, ready: dict[str, object]) -> None:
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(ready), encoding="utf-8")
-    os.replace(temporary, path)

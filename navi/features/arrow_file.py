@@ -1,11 +1,9 @@
 """Arrow IPC files of one uncompressed batch: how tables, vectors and vocabularies lie on disk."""
 
-import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from threading import get_ident
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +11,7 @@ import pyarrow as pa
 
 from navi.core.arrays import Array
 from navi.core.errors import BundleError
+from navi.core.files import replacing
 
 ArrowArray: TypeAlias = Any
 """A `pyarrow.Array`; the stubs have no type for one whose kind is known at run time only."""
@@ -52,18 +51,6 @@ def write_batch(batch: pa.RecordBatch, path: Path, *, format: str, metadata: Map
                 writer.write_batch(batch.replace_schema_metadata(schema.metadata))
             file.flush()
             os.fsync(file.fileno())
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A name beside `path` to write to; it takes `path`'s place by rename, or is removed where the block fails."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}.tmp")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-        _sync_directory(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_batch(path: Path, *, format: str, keys: Iterable[str]) -> tuple[pa.RecordBatch, dict[str, str]]:  # noqa: A002
@@ -106,11 +93,3 @@ def check_digest(path: Path, stated: str, computed: str) -> None:
         raise BundleError(
             f"{path}: content has digest {computed[:12]}, but the file states {stated[:12]}: it is damaged"
         )
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,13 +1,16 @@
 """From any Arrow type that people keep items in to the few that item tables are stored as (see `arrow_column`)."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from navi.core.arrays import Mask
+from navi.core.column import Column
 from navi.core.errors import BundleError
 from navi.core.ragged import offsets_of
-from navi.features.arrow_column import TEXT, valid_of
+from navi.features.arrow_column import TEXT, column_of, valid_of
 from navi.features.arrow_file import ArrowArray
 
 _TAKEN = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_timestamp)
@@ -35,6 +38,15 @@ def normalised(name: str, array: ArrowArray) -> ArrowArray:
     if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
         return _ragged(name, array)
     return _leaf(name, array)
+
+
+def columns_of(batch: pa.RecordBatch, names: Iterable[str]) -> dict[str, Column]:
+    """Columns of any Arrow batch (of Parquet, say), by name; BundleError, naming it, for one that is not taken."""
+    columns = {}
+    for name in names:
+        check_type(name, batch.schema.field(name).type)
+        columns[name] = column_of(normalised(name, batch.column(name)))
+    return columns
 
 
 def _leaf(name: str, array: ArrowArray) -> ArrowArray:

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from navi.core.errors import ModelError
+from navi.core.files import sha256_of
 from navi.features.inputs import Strict
 
 MANIFEST_FILE = "manifest.json"
@@ -65,8 +66,7 @@ def _files(directory: Path) -> dict[str, Path]:
 
 
 def _recorded(path: Path) -> _File:
-    with path.open("rb") as file:
-        return _File(size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").hexdigest())
+    return _File(size=path.stat().st_size, sha256=sha256_of(path))
 
 
 def _differs(manifest: _Manifest, name: str, found: Mapping[str, Path]) -> bool:

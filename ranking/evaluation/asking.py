@@ -16,8 +16,7 @@ from navi.core.deadline import Deadline
 from navi.core.errors import BundleError
 from navi.core.ids import Key
 from navi.core.query import Query
-from navi.features.arrow_column import column_of
-from navi.features.arrow_normalise import normalised
+from navi.features.arrow_normalise import columns_of
 
 REQUEST, USER = "request.", "user."
 
@@ -39,9 +38,7 @@ class Asker:
 def asker_of(bundle: Path, pipeline: str) -> Asker:
     """Asks as of the bundle's split, with the request features of its first sample row."""
     rows = sample_rows(bundle)
-    features = {
-        name: column_of(normalised(name, rows.column(name))) for name in rows.column_names if name.startswith(REQUEST)
-    }
+    features = columns_of(rows, [name for name in rows.schema.names if name.startswith(REQUEST)])
     as_of = float(json.loads((bundle / "training.json").read_text(encoding="utf-8"))["split"])
     first = {name.removeprefix(REQUEST): column.take(np.array([0])) for name, column in features.items()}
     return Asker(pipeline, as_of, first)

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,8 +67,11 @@ def measure(path: Path, pipeline: str | None, *, requests: int) -> Costs:
         asker = asker_of(path, name)
         users = known_users(bundle, name, requests)
         queries = [asker.query(users[at % len(users)], K) for at in range(requests)]
+        for query in queries[:WARM_UP]:
+            _rank(bundle.pipelines[name], query)
+        before = _run_seconds(bundle)
         stages, in_process = _in_process(bundle.pipelines[name], queries)
-        models = _models(bundle, lambda: _in_process(bundle.pipelines[name], queries), requests)
+        models = {model: (seconds - before[model]) * 1e6 / requests for model, seconds in _run_seconds(bundle).items()}
     with serving(path) as server:
         served = _served(server, asker, queries)
     return Costs(stages=stages, in_process=in_process, models=models, served=served)
@@ -76,8 +79,6 @@ def measure(path: Path, pipeline: str | None, *, requests: int) -> Costs:
 
 def _in_process(pipeline: Pipeline, queries: Sequence[Query]) -> tuple[dict[str, float], float]:
     """(CPU microseconds by stage, and in all), means over the queries."""
-    for query in queries[:WARM_UP]:
-        _rank(pipeline, query)
     spent: dict[str, float] = defaultdict(float)
     started = time.process_time()
     for query in queries:
@@ -89,12 +90,9 @@ def _in_process(pipeline: Pipeline, queries: Sequence[Query]) -> tuple[dict[str,
     return stages, total
 
 
-def _models(bundle: Bundle, run: Callable[[], object], requests: int) -> dict[str, float]:
-    """Microseconds a call in each model's runs (wall time of its one thread)."""
-    before = {name: scorer.stats.run_s for name, scorer in bundle.scorers.items()}
-    run()
-    calls = requests + min(WARM_UP, requests)
-    return {name: (scorer.stats.run_s - before[name]) * 1e6 / calls for name, scorer in bundle.scorers.items()}
+def _run_seconds(bundle: Bundle) -> dict[str, float]:
+    """Seconds that each model's runs have taken so far (wall time of its one thread)."""
+    return {name: scorer.stats.run_s for name, scorer in bundle.scorers.items()}
 
 
 def _served(server: Serving, asker: Asker, queries: Sequence[Query]) -> float:

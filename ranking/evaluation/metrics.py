@@ -3,6 +3,7 @@
 import numpy as np
 
 from navi.core.arrays import F64, I64, Array
+from ranking.training.metrics import auc as weighted_auc
 
 
 def recall_at_k(ranked: I64, relevant: I64, k: int) -> float:
@@ -42,25 +43,15 @@ def ndcg_at_k(ranked: I64, relevant: I64, gains: Array, k: int) -> float:
 def auc(scores: Array, labels: Array) -> float:
     """Chance that a positive scores above a negative, ties counting half.
 
-    scores: numbers [n]. labels: [n], above 0 for positives. By ranks: (R - p (p + 1) / 2) / (p q), where R is the sum
-    of the p positives' ranks (the mean rank among ties) and q the number of negatives
-    (Mann and Whitney, 1947; Hanley and McNeil, 1982). Raises ValueError for NaN, and without a positive and a negative.
+    scores: numbers [n]. labels: [n], above 0 for positives. The trainer's own AUC, for which a score that is NaN, or
+    no positive and negative, is an error. (Mann and Whitney, 1947; Hanley and McNeil, 1982.) Raises ValueError.
     """
     positive = np.asarray(labels) > 0
-    count, others = int(positive.sum()), int((~positive).sum())
-    if count == 0 or others == 0:
+    if positive.all() or not positive.any():
         raise ValueError("AUC needs a positive and a negative")
     if np.isnan(scores).any():
         raise ValueError("a score is NaN")
-    ranks = _mean_ranks(scores)
-    return float((ranks[positive].sum() - count * (count + 1) / 2) / (count * others))
-
-
-def _mean_ranks(scores: Array) -> F64:
-    """Ranks from 1, ascending; equal scores share the mean of theirs."""
-    _, group, size = np.unique(scores, return_inverse=True, return_counts=True)
-    last = np.cumsum(size)
-    return (last - (size - 1) / 2)[group]
+    return weighted_auc(positive, scores)
 
 
 def _discounted(gains: F64) -> float:

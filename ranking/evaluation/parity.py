@@ -18,8 +18,7 @@ from navi.cli.request_table import Defaults
 from navi.client import Client
 from navi.core.column import Column
 from navi.core.ids import Key
-from navi.features.arrow_column import column_of
-from navi.features.arrow_normalise import normalised
+from navi.features.arrow_normalise import columns_of
 from navi.features.vocabulary import Vocabulary
 from navi.models.loader import load_model
 from navi.models.synthetic import synthetic_inputs
@@ -95,11 +94,7 @@ def _offline_and_served(
 def _trained_and_served(path: Path, pipeline: str, client: Client) -> Agreement:
     """Each sample row's user is written to the store as it was then, under a scratch key, and its item is scored."""
     rows = sample_rows(path)
-    columns = {
-        name: column_of(normalised(name, rows.column(name)))
-        for name in rows.schema.names
-        if "." in name or name == "popularity"
-    }
+    columns = columns_of(rows, [name for name in rows.schema.names if "." in name or name == "popularity"])
     tasks = [name.removeprefix("logit.") for name in columns if name.startswith("logit.")]
     items: list[Any] = rows.column("item").to_pylist()
     times: list[Any] = rows.column("as_of").to_pylist()

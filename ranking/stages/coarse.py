@@ -9,6 +9,7 @@ from navi.batching.scorer import Scorer
 from navi.core.arrays import F32
 from navi.core.candidates import Candidates
 from navi.ops import gather_dot
+from ranking.columns import COARSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Coarse:
 
     def run(self, context: Context, candidates: Candidates) -> Candidates:
         vector = user_vector(context, self.scorer)
-        return candidates.with_column("coarse", gather_dot(self.matrix, candidates.rows, vector))
+        return candidates.with_column(COARSE, gather_dot(self.matrix, candidates.rows, vector))
 
 
 def coarse(parts: Parts, *, model: str, vectors: str) -> Coarse:

@@ -10,7 +10,7 @@ from candidates.parts import Parts
 from navi.core.arrays import F32
 from navi.core.candidates import Candidates
 from navi.core.errors import ConfigError, StageError
-from ranking.stages.rerank import TASK_PREFIX
+from ranking.columns import SCORE, TASK_PREFIX, task_columns
 
 _SHIFT = 0.001
 """Where the positive scores begin; the negative ones are squeezed below it."""
@@ -24,7 +24,7 @@ class Combine:
 
     def run(self, context: Context, candidates: Candidates) -> Candidates:  # noqa: ARG002 - as every stage
         tasks = {task: candidates.columns[f"{TASK_PREFIX}{task}"] for task in self.weights}
-        return candidates.with_column("score", combined(tasks, self.weights))
+        return candidates.with_column(SCORE, combined(tasks, self.weights))
 
 
 def combined(tasks: Mapping[str, F32], weights: Mapping[str, float]) -> F32:
@@ -49,10 +49,10 @@ class Single:
     """Makes the one task's score the `score`; what a funnel does that names no `combine`."""
 
     def run(self, context: Context, candidates: Candidates) -> Candidates:  # noqa: ARG002 - as every stage
-        tasks = [values for name, values in candidates.columns.items() if name.startswith(TASK_PREFIX)]
+        tasks = list(task_columns(candidates).values())
         if len(tasks) != 1:
             raise StageError("combine", f"the model has {len(tasks)} tasks: say in `combine` how they become one score")
-        return candidates.with_column("score", tasks[0])
+        return candidates.with_column(SCORE, tasks[0])
 
 
 def single(parts: Parts) -> Single:  # noqa: ARG001 - as every plug-in

@@ -13,6 +13,7 @@ from navi.core.candidates import Candidates
 from navi.core.errors import ConfigError
 from navi.features.item_table import ItemTable
 from navi.ops import top_k
+from ranking.columns import SCORE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,13 +30,13 @@ class Diversity:
     floor: float
 
     def run(self, context: Context, candidates: Candidates) -> Candidates:  # noqa: ARG002 - as every stage
-        score = candidates.columns["score"]
+        score = candidates.columns[SCORE]
         order = top_k(score, candidates.rows, len(candidates))
         repeats = occurrence(self.groups[candidates.rows[order]])
         factor = (1.0 - self.floor) * np.power(self.decay, repeats) + self.floor
         changed = np.empty_like(score)
         changed[order] = (score[order] * factor).astype(np.float32)
-        return candidates.with_column("score", changed)
+        return candidates.with_column(SCORE, changed)
 
 
 def occurrence(groups: Array) -> I64:

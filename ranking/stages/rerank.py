@@ -6,9 +6,8 @@ from candidates.context import Context
 from candidates.parts import Parts
 from navi.batching.scorer import Scorer, ScoringRequest
 from navi.core.candidates import Candidates
+from ranking.columns import TASK_PREFIX
 from ranking.supplied_columns import supplied_columns
-
-TASK_PREFIX = "task."
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +25,6 @@ class Rerank:
         scores = self.scorer.score(request, candidates.rows, columns)
         added = {f"{TASK_PREFIX}{task}": values for task, values in scores.items()}
         return Candidates(candidates.rows, candidates.sources, {**candidates.columns, **added})
-
-    def models(self) -> dict[str, str]:
-        return {self.scorer.name: self.scorer.version}
 
 
 def rerank(parts: Parts, *, model: str) -> Rerank:
