@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard kernels/*)
 	@command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null || \
 		{ echo "Navi needs a C++ compiler (Debian: apt-get install g++)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[cpu,torch,dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[cpu,torch,loadtest,otel,dev]'
 	@touch $@
 
 clean:

@@ -15,7 +15,12 @@ from navi.cli import check, config, features, query, rank, serve
 from navi.core.errors import NaviError
 
 GROUP = "navi.commands"
-"""Entry-point group: each entry is a `typer.Typer` and is added under the entry's name."""
+"""Entry-point group: each entry is a `typer.Typer` or a function, and is added under the entry's name.
+
+An entry `group.name` becomes the sub-command `name` of `navi group`, so that several rooms can fill one group.
+"""
+
+_GROUPS = {"bench": "The yardsticks. Each prints a table and writes JSON."}
 
 
 def build() -> typer.Typer:
@@ -31,8 +36,13 @@ def build() -> typer.Typer:
         app.command(name=module.__name__.rpartition(".")[2])(module.run)
     app.add_typer(features.app, name="features")
     app.command(name="config")(config.run)
+    groups: dict[str, typer.Typer] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        _add(app, entry.name, entry.load())
+        group, dot, name = entry.name.rpartition(".")
+        if dot and group not in groups:
+            groups[group] = typer.Typer(no_args_is_help=True, help=_GROUPS.get(group))
+            app.add_typer(groups[group], name=group)
+        _add(groups[group] if dot else app, name, entry.load())
     return app
 
 

@@ -4,10 +4,11 @@ from navi.core.candidates import Candidates
 from navi.core.clock import Clock, ManualClock, SystemClock
 from navi.core.column import Column, DType
 from navi.core.deadline import Deadline
+from navi.core.explanation import Explanation
 from navi.core.ids import Ids, Key
 from navi.core.pipeline import Pipeline
 from navi.core.query import MAX_K, Operator, Predicate, Query, Supplied
-from navi.core.ranking import Degradation, Ranking, RowStatus, Scores, StageReport
+from navi.core.ranking import Degradation, Ranking, RowStatus, Scores, Served, StageReport
 
 __all__ = [
     "MAX_K",
@@ -17,6 +18,7 @@ __all__ = [
     "DType",
     "Deadline",
     "Degradation",
+    "Explanation",
     "Ids",
     "Key",
     "ManualClock",
@@ -27,6 +29,7 @@ __all__ = [
     "Ranking",
     "RowStatus",
     "Scores",
+    "Served",
     "StageReport",
     "Supplied",
     "SystemClock",

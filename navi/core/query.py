@@ -42,7 +42,8 @@ class Query:
     """One request, checked and ready to be ranked.
 
     user: None for an anonymous caller. features: request features, one row each. as_of: seconds since the epoch, the
-    time by which recency, age and time splits are judged. seed: what any random choice is drawn from.
+    time by which recency, age and time splits are judged. seed: what any random choice is drawn from. explain: tell
+    what became of every candidate.
     """
 
     pipeline: str
@@ -56,3 +57,4 @@ class Query:
     supplied: Supplied | None = None
     exclude: Ids = field(default_factory=Ids.empty)
     predicates: tuple[Predicate, ...] = ()
+    explain: bool = False

@@ -17,6 +17,7 @@ def encode_stages(stages: Iterable[StageReport]) -> list[ranking_pb2.StageReport
             rows_in=stage.rows_in,
             rows_out=stage.rows_out,
             microseconds=stage.microseconds,
+            offset_microseconds=stage.offset,
             degraded=stage.degraded,
             dropped=stage.dropped,
         )
@@ -31,6 +32,7 @@ def decode_stages(messages: Iterable[ranking_pb2.StageReport]) -> tuple[StageRep
             rows_in=message.rows_in,
             rows_out=message.rows_out,
             microseconds=message.microseconds,
+            offset=message.offset_microseconds,
             degraded=message.degraded,
             dropped=dict(message.dropped),
         )

@@ -19,6 +19,7 @@ ROOMS = [
     "navi.wire",
     "navi.server",
     "navi.client",
+    "navi.bench",
     "navi.cli",
     "candidates",
     "ranking",
@@ -29,7 +30,7 @@ NARROW = {
     "navi.client": {"navi.core", "navi.wire"},
     "loadtest": {"navi.core", "navi.wire", "navi.client"},
 }
-NOT_FOR_APPLICATIONS = {"navi.server", "navi.cli"}
+NOT_FOR_APPLICATIONS = {"navi.server", "navi.bench", "navi.cli"}
 
 OWNERS = {
     "torch": ["navi/models/torch", "ranking/training/"],
@@ -43,7 +44,9 @@ OWNERS = {
     "grpc_reflection": ["navi/server/"],
     "grpc_tools": ["navi/wire/"],
     "faiss": ["candidates/vector_index"],
-    "uvloop": ["navi/server/"],
+    "uvloop": ["navi/server/", "loadtest/"],
+    "matplotlib": ["loadtest/report/"],
+    "opentelemetry": ["navi/server/tracing"],
     "prometheus_client": ["navi/server/"],
     "typer": ["navi/cli/", "ranking/commands/", "loadtest/"],
 }

@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from navi.wire.v1 import types_pb2 as navi_dot_wire_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1anavi/wire/v1/ranking.proto\x12\x07navi.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18navi/wire/v1/types.proto\"\xc0\x01\n\tPredicate\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12-\n\x08operator\x18\x02 \x01(\x0e\x32\x1b.navi.v1.Predicate.Operator\x12\x1f\n\x06values\x18\x03 \x01(\x0b\x32\x0f.navi.v1.Column\"S\n\x08Operator\x12\x18\n\x14OPERATOR_UNSPECIFIED\x10\x00\x12\x06\n\x02IN\x10\x01\x12\n\n\x06NOT_IN\x10\x02\x12\x0c\n\x08\x41T_LEAST\x10\x03\x12\x0b\n\x07\x41T_MOST\x10\x04\"I\n\nCandidates\x12\x19\n\x03ids\x18\x01 \x01(\x0b\x32\x0c.navi.v1.Ids\x12 \n\x07\x63olumns\x18\x02 \x03(\x0b\x32\x0f.navi.v1.Column\"\xb2\x02\n\x0bRankRequest\x12\x10\n\x08pipeline\x18\x01 \x01(\t\x12\x1a\n\x04user\x18\x02 \x01(\x0b\x32\x0c.navi.v1.Key\x12!\n\x08\x66\x65\x61tures\x18\x03 \x03(\x0b\x32\x0f.navi.v1.Column\x12\t\n\x01k\x18\x04 \x01(\r\x12%\n\x08supplied\x18\x05 \x01(\x0b\x32\x13.navi.v1.Candidates\x12\x1d\n\x07\x65xclude\x18\x06 \x01(\x0b\x32\x0c.navi.v1.Ids\x12&\n\npredicates\x18\x07 \x03(\x0b\x32\x12.navi.v1.Predicate\x12)\n\x05\x61s_of\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04seed\x18\t \x01(\x04H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\n \x01(\tB\x07\n\x05_seed\"\xca\x01\n\x0bStageReport\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07rows_in\x18\x02 \x01(\r\x12\x10\n\x08rows_out\x18\x03 \x01(\r\x12\x14\n\x0cmicroseconds\x18\x04 \x01(\x04\x12\x10\n\x08\x64\x65graded\x18\x05 \x01(\x08\x12\x32\n\x07\x64ropped\x18\x06 \x03(\x0b\x32!.navi.v1.StageReport.DroppedEntry\x1a.\n\x0c\x44roppedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\"J\n\x0b\x44\x65gradation\x12\r\n\x05stage\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t\x12\x0c\n\x04rows\x18\x04 \x01(\r\"\xec\x03\n\x0cRankResponse\x12\x19\n\x03ids\x18\x01 \x01(\x0b\x32\x0c.navi.v1.Ids\x12\x0e\n\x06scores\x18\x02 \x01(\x0c\x12\x1e\n\x05tasks\x18\x03 \x03(\x0b\x32\x0f.navi.v1.Column\x12\x0f\n\x07sources\x18\x04 \x01(\x0c\x12\x14\n\x0csource_names\x18\x05 \x03(\t\x12$\n\x06stages\x18\x06 \x03(\x0b\x32\x14.navi.v1.StageReport\x12\x31\n\x06models\x18\x07 \x03(\x0b\x32!.navi.v1.RankResponse.ModelsEntry\x12*\n\x0c\x64\x65gradations\x18\x08 \x03(\x0b\x32\x14.navi.v1.Degradation\x12\x37\n\tshortfall\x18\t \x03(\x0b\x32$.navi.v1.RankResponse.ShortfallEntry\x12)\n\x05\x61s_of\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04seed\x18\x0b \x01(\x04\x12\x12\n\nrequest_id\x18\x0c \x01(\t\x1a-\n\x0bModelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x30\n\x0eShortfallEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\"\xc7\x01\n\x0cScoreRequest\x12\x10\n\x08pipeline\x18\x01 \x01(\t\x12\x1a\n\x04user\x18\x02 \x01(\x0b\x32\x0c.navi.v1.Key\x12!\n\x08\x66\x65\x61tures\x18\x03 \x03(\x0b\x32\x0f.navi.v1.Column\x12\'\n\ncandidates\x18\x04 \x01(\x0b\x32\x13.navi.v1.Candidates\x12)\n\x05\x61s_of\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nrequest_id\x18\x06 \x01(\t\"\xc3\x02\n\rScoreResponse\x12\x0e\n\x06scores\x18\x01 \x01(\x0c\x12\x1e\n\x05tasks\x18\x02 \x03(\x0b\x32\x0f.navi.v1.Column\x12\x0e\n\x06status\x18\x03 \x01(\x0c\x12$\n\x06stages\x18\x04 \x03(\x0b\x32\x14.navi.v1.StageReport\x12\x32\n\x06models\x18\x05 \x03(\x0b\x32\".navi.v1.ScoreResponse.ModelsEntry\x12*\n\x0c\x64\x65gradations\x18\x06 \x03(\x0b\x32\x14.navi.v1.Degradation\x12)\n\x05\x61s_of\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nrequest_id\x18\x08 \x01(\t\x1a-\n\x0bModelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x32}\n\x0eRankingService\x12\x33\n\x04Rank\x12\x14.navi.v1.RankRequest\x1a\x15.navi.v1.RankResponse\x12\x36\n\x05Score\x12\x15.navi.v1.ScoreRequest\x1a\x16.navi.v1.ScoreResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1anavi/wire/v1/ranking.proto\x12\x07navi.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18navi/wire/v1/types.proto\"\xc0\x01\n\tPredicate\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12-\n\x08operator\x18\x02 \x01(\x0e\x32\x1b.navi.v1.Predicate.Operator\x12\x1f\n\x06values\x18\x03 \x01(\x0b\x32\x0f.navi.v1.Column\"S\n\x08Operator\x12\x18\n\x14OPERATOR_UNSPECIFIED\x10\x00\x12\x06\n\x02IN\x10\x01\x12\n\n\x06NOT_IN\x10\x02\x12\x0c\n\x08\x41T_LEAST\x10\x03\x12\x0b\n\x07\x41T_MOST\x10\x04\"I\n\nCandidates\x12\x19\n\x03ids\x18\x01 \x01(\x0b\x32\x0c.navi.v1.Ids\x12 \n\x07\x63olumns\x18\x02 \x03(\x0b\x32\x0f.navi.v1.Column\"\xc3\x02\n\x0bRankRequest\x12\x10\n\x08pipeline\x18\x01 \x01(\t\x12\x1a\n\x04user\x18\x02 \x01(\x0b\x32\x0c.navi.v1.Key\x12!\n\x08\x66\x65\x61tures\x18\x03 \x03(\x0b\x32\x0f.navi.v1.Column\x12\t\n\x01k\x18\x04 \x01(\r\x12%\n\x08supplied\x18\x05 \x01(\x0b\x32\x13.navi.v1.Candidates\x12\x1d\n\x07\x65xclude\x18\x06 \x01(\x0b\x32\x0c.navi.v1.Ids\x12&\n\npredicates\x18\x07 \x03(\x0b\x32\x12.navi.v1.Predicate\x12)\n\x05\x61s_of\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04seed\x18\t \x01(\x04H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\n \x01(\t\x12\x0f\n\x07\x65xplain\x18\x0b \x01(\x08\x42\x07\n\x05_seed\"\xe7\x01\n\x0bStageReport\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07rows_in\x18\x02 \x01(\r\x12\x10\n\x08rows_out\x18\x03 \x01(\r\x12\x14\n\x0cmicroseconds\x18\x04 \x01(\x04\x12\x10\n\x08\x64\x65graded\x18\x05 \x01(\x08\x12\x32\n\x07\x64ropped\x18\x06 \x03(\x0b\x32!.navi.v1.StageReport.DroppedEntry\x12\x1b\n\x13offset_microseconds\x18\x07 \x01(\x04\x1a.\n\x0c\x44roppedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\"J\n\x0b\x44\x65gradation\x12\r\n\x05stage\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t\x12\x0c\n\x04rows\x18\x04 \x01(\r\"\xcd\x01\n\x0b\x45xplanation\x12\x19\n\x03ids\x18\x01 \x01(\x0b\x32\x0c.navi.v1.Ids\x12\x0f\n\x07sources\x18\x02 \x01(\x0c\x12\x1f\n\x06scores\x18\x03 \x03(\x0b\x32\x0f.navi.v1.Column\x12\x0c\n\x04\x64rop\x18\x04 \x01(\x0c\x12(\n\x05\x64rops\x18\x05 \x03(\x0b\x32\x19.navi.v1.Explanation.Drop\x12\x12\n\ncandidates\x18\x06 \x01(\r\x1a%\n\x04\x44rop\x12\r\n\x05stage\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x97\x04\n\x0cRankResponse\x12\x19\n\x03ids\x18\x01 \x01(\x0b\x32\x0c.navi.v1.Ids\x12\x0e\n\x06scores\x18\x02 \x01(\x0c\x12\x1e\n\x05tasks\x18\x03 \x03(\x0b\x32\x0f.navi.v1.Column\x12\x0f\n\x07sources\x18\x04 \x01(\x0c\x12\x14\n\x0csource_names\x18\x05 \x03(\t\x12$\n\x06stages\x18\x06 \x03(\x0b\x32\x14.navi.v1.StageReport\x12\x31\n\x06models\x18\x07 \x03(\x0b\x32!.navi.v1.RankResponse.ModelsEntry\x12*\n\x0c\x64\x65gradations\x18\x08 \x03(\x0b\x32\x14.navi.v1.Degradation\x12\x37\n\tshortfall\x18\t \x03(\x0b\x32$.navi.v1.RankResponse.ShortfallEntry\x12)\n\x05\x61s_of\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04seed\x18\x0b \x01(\x04\x12\x12\n\nrequest_id\x18\x0c \x01(\t\x12)\n\x0b\x65xplanation\x18\r \x01(\x0b\x32\x14.navi.v1.Explanation\x1a-\n\x0bModelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x30\n\x0eShortfallEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\"\xc7\x01\n\x0cScoreRequest\x12\x10\n\x08pipeline\x18\x01 \x01(\t\x12\x1a\n\x04user\x18\x02 \x01(\x0b\x32\x0c.navi.v1.Key\x12!\n\x08\x66\x65\x61tures\x18\x03 \x03(\x0b\x32\x0f.navi.v1.Column\x12\'\n\ncandidates\x18\x04 \x01(\x0b\x32\x13.navi.v1.Candidates\x12)\n\x05\x61s_of\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nrequest_id\x18\x06 \x01(\t\"\xc3\x02\n\rScoreResponse\x12\x0e\n\x06scores\x18\x01 \x01(\x0c\x12\x1e\n\x05tasks\x18\x02 \x03(\x0b\x32\x0f.navi.v1.Column\x12\x0e\n\x06status\x18\x03 \x01(\x0c\x12$\n\x06stages\x18\x04 \x03(\x0b\x32\x14.navi.v1.StageReport\x12\x32\n\x06models\x18\x05 \x03(\x0b\x32\".navi.v1.ScoreResponse.ModelsEntry\x12*\n\x0c\x64\x65gradations\x18\x06 \x03(\x0b\x32\x14.navi.v1.Degradation\x12)\n\x05\x61s_of\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nrequest_id\x18\x08 \x01(\t\x1a-\n\x0bModelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x32}\n\x0eRankingService\x12\x33\n\x04Rank\x12\x14.navi.v1.RankRequest\x1a\x15.navi.v1.RankResponse\x12\x36\n\x05Score\x12\x15.navi.v1.ScoreRequest\x1a\x16.navi.v1.ScoreResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -48,25 +48,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CANDIDATES']._serialized_start=293
   _globals['_CANDIDATES']._serialized_end=366
   _globals['_RANKREQUEST']._serialized_start=369
-  _globals['_RANKREQUEST']._serialized_end=675
-  _globals['_STAGEREPORT']._serialized_start=678
-  _globals['_STAGEREPORT']._serialized_end=880
-  _globals['_STAGEREPORT_DROPPEDENTRY']._serialized_start=834
-  _globals['_STAGEREPORT_DROPPEDENTRY']._serialized_end=880
-  _globals['_DEGRADATION']._serialized_start=882
-  _globals['_DEGRADATION']._serialized_end=956
-  _globals['_RANKRESPONSE']._serialized_start=959
-  _globals['_RANKRESPONSE']._serialized_end=1451
-  _globals['_RANKRESPONSE_MODELSENTRY']._serialized_start=1356
-  _globals['_RANKRESPONSE_MODELSENTRY']._serialized_end=1401
-  _globals['_RANKRESPONSE_SHORTFALLENTRY']._serialized_start=1403
-  _globals['_RANKRESPONSE_SHORTFALLENTRY']._serialized_end=1451
-  _globals['_SCOREREQUEST']._serialized_start=1454
-  _globals['_SCOREREQUEST']._serialized_end=1653
-  _globals['_SCORERESPONSE']._serialized_start=1656
-  _globals['_SCORERESPONSE']._serialized_end=1979
-  _globals['_SCORERESPONSE_MODELSENTRY']._serialized_start=1356
-  _globals['_SCORERESPONSE_MODELSENTRY']._serialized_end=1401
-  _globals['_RANKINGSERVICE']._serialized_start=1981
-  _globals['_RANKINGSERVICE']._serialized_end=2106
+  _globals['_RANKREQUEST']._serialized_end=692
+  _globals['_STAGEREPORT']._serialized_start=695
+  _globals['_STAGEREPORT']._serialized_end=926
+  _globals['_STAGEREPORT_DROPPEDENTRY']._serialized_start=880
+  _globals['_STAGEREPORT_DROPPEDENTRY']._serialized_end=926
+  _globals['_DEGRADATION']._serialized_start=928
+  _globals['_DEGRADATION']._serialized_end=1002
+  _globals['_EXPLANATION']._serialized_start=1005
+  _globals['_EXPLANATION']._serialized_end=1210
+  _globals['_EXPLANATION_DROP']._serialized_start=1173
+  _globals['_EXPLANATION_DROP']._serialized_end=1210
+  _globals['_RANKRESPONSE']._serialized_start=1213
+  _globals['_RANKRESPONSE']._serialized_end=1748
+  _globals['_RANKRESPONSE_MODELSENTRY']._serialized_start=1653
+  _globals['_RANKRESPONSE_MODELSENTRY']._serialized_end=1698
+  _globals['_RANKRESPONSE_SHORTFALLENTRY']._serialized_start=1700
+  _globals['_RANKRESPONSE_SHORTFALLENTRY']._serialized_end=1748
+  _globals['_SCOREREQUEST']._serialized_start=1751
+  _globals['_SCOREREQUEST']._serialized_end=1950
+  _globals['_SCORERESPONSE']._serialized_start=1953
+  _globals['_SCORERESPONSE']._serialized_end=2276
+  _globals['_SCORERESPONSE_MODELSENTRY']._serialized_start=1653
+  _globals['_SCORERESPONSE_MODELSENTRY']._serialized_end=1698
+  _globals['_RANKINGSERVICE']._serialized_start=2278
+  _globals['_RANKINGSERVICE']._serialized_end=2403
 # @@protoc_insertion_point(module_scope)

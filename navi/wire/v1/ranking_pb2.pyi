@@ -42,7 +42,7 @@ class Candidates(_message.Message):
     def __init__(self, ids: _Optional[_Union[_types_pb2.Ids, _Mapping]] = ..., columns: _Optional[_Iterable[_Union[_types_pb2.Column, _Mapping]]] = ...) -> None: ...
 
 class RankRequest(_message.Message):
-    __slots__ = ("pipeline", "user", "features", "k", "supplied", "exclude", "predicates", "as_of", "seed", "request_id")
+    __slots__ = ("pipeline", "user", "features", "k", "supplied", "exclude", "predicates", "as_of", "seed", "request_id", "explain")
     PIPELINE_FIELD_NUMBER: _ClassVar[int]
     USER_FIELD_NUMBER: _ClassVar[int]
     FEATURES_FIELD_NUMBER: _ClassVar[int]
@@ -53,6 +53,7 @@ class RankRequest(_message.Message):
     AS_OF_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPLAIN_FIELD_NUMBER: _ClassVar[int]
     pipeline: str
     user: _types_pb2.Key
     features: _containers.RepeatedCompositeFieldContainer[_types_pb2.Column]
@@ -63,10 +64,11 @@ class RankRequest(_message.Message):
     as_of: _timestamp_pb2.Timestamp
     seed: int
     request_id: str
-    def __init__(self, pipeline: _Optional[str] = ..., user: _Optional[_Union[_types_pb2.Key, _Mapping]] = ..., features: _Optional[_Iterable[_Union[_types_pb2.Column, _Mapping]]] = ..., k: _Optional[int] = ..., supplied: _Optional[_Union[Candidates, _Mapping]] = ..., exclude: _Optional[_Union[_types_pb2.Ids, _Mapping]] = ..., predicates: _Optional[_Iterable[_Union[Predicate, _Mapping]]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seed: _Optional[int] = ..., request_id: _Optional[str] = ...) -> None: ...
+    explain: bool
+    def __init__(self, pipeline: _Optional[str] = ..., user: _Optional[_Union[_types_pb2.Key, _Mapping]] = ..., features: _Optional[_Iterable[_Union[_types_pb2.Column, _Mapping]]] = ..., k: _Optional[int] = ..., supplied: _Optional[_Union[Candidates, _Mapping]] = ..., exclude: _Optional[_Union[_types_pb2.Ids, _Mapping]] = ..., predicates: _Optional[_Iterable[_Union[Predicate, _Mapping]]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seed: _Optional[int] = ..., request_id: _Optional[str] = ..., explain: _Optional[bool] = ...) -> None: ...
 
 class StageReport(_message.Message):
-    __slots__ = ("name", "rows_in", "rows_out", "microseconds", "degraded", "dropped")
+    __slots__ = ("name", "rows_in", "rows_out", "microseconds", "degraded", "dropped", "offset_microseconds")
     class DroppedEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -80,13 +82,15 @@ class StageReport(_message.Message):
     MICROSECONDS_FIELD_NUMBER: _ClassVar[int]
     DEGRADED_FIELD_NUMBER: _ClassVar[int]
     DROPPED_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_MICROSECONDS_FIELD_NUMBER: _ClassVar[int]
     name: str
     rows_in: int
     rows_out: int
     microseconds: int
     degraded: bool
     dropped: _containers.ScalarMap[str, int]
-    def __init__(self, name: _Optional[str] = ..., rows_in: _Optional[int] = ..., rows_out: _Optional[int] = ..., microseconds: _Optional[int] = ..., degraded: _Optional[bool] = ..., dropped: _Optional[_Mapping[str, int]] = ...) -> None: ...
+    offset_microseconds: int
+    def __init__(self, name: _Optional[str] = ..., rows_in: _Optional[int] = ..., rows_out: _Optional[int] = ..., microseconds: _Optional[int] = ..., degraded: _Optional[bool] = ..., dropped: _Optional[_Mapping[str, int]] = ..., offset_microseconds: _Optional[int] = ...) -> None: ...
 
 class Degradation(_message.Message):
     __slots__ = ("stage", "reason", "detail", "rows")
@@ -100,8 +104,31 @@ class Degradation(_message.Message):
     rows: int
     def __init__(self, stage: _Optional[str] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ..., rows: _Optional[int] = ...) -> None: ...
 
+class Explanation(_message.Message):
+    __slots__ = ("ids", "sources", "scores", "drop", "drops", "candidates")
+    class Drop(_message.Message):
+        __slots__ = ("stage", "reason")
+        STAGE_FIELD_NUMBER: _ClassVar[int]
+        REASON_FIELD_NUMBER: _ClassVar[int]
+        stage: str
+        reason: str
+        def __init__(self, stage: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    IDS_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    SCORES_FIELD_NUMBER: _ClassVar[int]
+    DROP_FIELD_NUMBER: _ClassVar[int]
+    DROPS_FIELD_NUMBER: _ClassVar[int]
+    CANDIDATES_FIELD_NUMBER: _ClassVar[int]
+    ids: _types_pb2.Ids
+    sources: bytes
+    scores: _containers.RepeatedCompositeFieldContainer[_types_pb2.Column]
+    drop: bytes
+    drops: _containers.RepeatedCompositeFieldContainer[Explanation.Drop]
+    candidates: int
+    def __init__(self, ids: _Optional[_Union[_types_pb2.Ids, _Mapping]] = ..., sources: _Optional[bytes] = ..., scores: _Optional[_Iterable[_Union[_types_pb2.Column, _Mapping]]] = ..., drop: _Optional[bytes] = ..., drops: _Optional[_Iterable[_Union[Explanation.Drop, _Mapping]]] = ..., candidates: _Optional[int] = ...) -> None: ...
+
 class RankResponse(_message.Message):
-    __slots__ = ("ids", "scores", "tasks", "sources", "source_names", "stages", "models", "degradations", "shortfall", "as_of", "seed", "request_id")
+    __slots__ = ("ids", "scores", "tasks", "sources", "source_names", "stages", "models", "degradations", "shortfall", "as_of", "seed", "request_id", "explanation")
     class ModelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -128,6 +155,7 @@ class RankResponse(_message.Message):
     AS_OF_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPLANATION_FIELD_NUMBER: _ClassVar[int]
     ids: _types_pb2.Ids
     scores: bytes
     tasks: _containers.RepeatedCompositeFieldContainer[_types_pb2.Column]
@@ -140,7 +168,8 @@ class RankResponse(_message.Message):
     as_of: _timestamp_pb2.Timestamp
     seed: int
     request_id: str
-    def __init__(self, ids: _Optional[_Union[_types_pb2.Ids, _Mapping]] = ..., scores: _Optional[bytes] = ..., tasks: _Optional[_Iterable[_Union[_types_pb2.Column, _Mapping]]] = ..., sources: _Optional[bytes] = ..., source_names: _Optional[_Iterable[str]] = ..., stages: _Optional[_Iterable[_Union[StageReport, _Mapping]]] = ..., models: _Optional[_Mapping[str, str]] = ..., degradations: _Optional[_Iterable[_Union[Degradation, _Mapping]]] = ..., shortfall: _Optional[_Mapping[str, int]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seed: _Optional[int] = ..., request_id: _Optional[str] = ...) -> None: ...
+    explanation: Explanation
+    def __init__(self, ids: _Optional[_Union[_types_pb2.Ids, _Mapping]] = ..., scores: _Optional[bytes] = ..., tasks: _Optional[_Iterable[_Union[_types_pb2.Column, _Mapping]]] = ..., sources: _Optional[bytes] = ..., source_names: _Optional[_Iterable[str]] = ..., stages: _Optional[_Iterable[_Union[StageReport, _Mapping]]] = ..., models: _Optional[_Mapping[str, str]] = ..., degradations: _Optional[_Iterable[_Union[Degradation, _Mapping]]] = ..., shortfall: _Optional[_Mapping[str, int]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seed: _Optional[int] = ..., request_id: _Optional[str] = ..., explanation: _Optional[_Union[Explanation, _Mapping]] = ...) -> None: ...
 
 class ScoreRequest(_message.Message):
     __slots__ = ("pipeline", "user", "features", "candidates", "as_of", "request_id")

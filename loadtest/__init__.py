@@ -1,0 +1,1 @@
+"""Load generator, benchmarks over the wire, and their reports."""
