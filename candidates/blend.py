@@ -33,15 +33,14 @@ class Blend:
     limit: int
     guaranteed: frozenset[int] = frozenset()
 
-    def merge(self, lists: Sequence[Fetched]) -> tuple[Candidates, int]:
-        """(candidates best first, ties by row; how many more `limit` cut), from one list a source, empty where it was
-        left out."""
+    def merge(self, lists: Sequence[Fetched]) -> tuple[Candidates, Candidates]:
+        """(all candidates, best first, ties by row; those of them within `limit`), from one list a source, empty where
+        it was left out."""
         fuse = reciprocal_rank_fusion if self.method == "reciprocal_rank_fusion" else weighted_round_robin
         merged = fuse(lists, self.weights)
         if len(merged) <= self.limit:
-            return merged, 0
-        kept = _cut(merged, self.limit, sum(1 << source for source in self.guaranteed))
-        return kept, len(merged) - len(kept)
+            return merged, merged
+        return merged, _cut(merged, self.limit, sum(1 << source for source in self.guaranteed))
 
 
 def reciprocal_rank_fusion(lists: Sequence[Fetched], weights: Sequence[float], *, constant: float = 60.0) -> Candidates:

@@ -13,9 +13,12 @@ from candidates.source import Fetched, Source
 from candidates.supplied import SuppliedSource
 from navi.core.clock import Clock
 from navi.core.deadline import Deadline
-from navi.core.errors import CallerError, Cancelled, DeadlineExceeded, NaviError
+from navi.core.errors import CallerError, Cancelled, DeadlineExceeded, NaviError, Overloaded
 
 _LOG = logging.getLogger(__name__)
+
+OVERLOAD = "overload"
+"""Why a part of the full work is left out where a query may not cost all of it; the word by which that is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,14 @@ class SourceEntry:
 class SourceResult:
     """What became of a source. fetched: None where it was left out, and then why.
 
-    reason: `late`, `failed` (an error of ours), `crashed` (any other), or `broken` (what it gave breaks the contract).
+    reason: `late`, `failed` (an error of ours), `crashed` (any other), `broken` (what it gave breaks the contract), or
+    `overload` (it was not asked: the query falls back on what needs no user). started: when it began, on the monotonic
+    clock; for one that was late, when it was handed to a thread.
     """
 
     name: str
     microseconds: int
+    started: float
     fetched: Fetched | None = None
     reason: str = ""
     detail: str = ""
@@ -86,7 +92,7 @@ class Fetching:
 
     def submit(self, context: Context, *, uses_user: bool) -> None:
         for entry in self.gather.entries:
-            if entry.timeout_s is not None and entry.source.uses_user is uses_user:
+            if entry.timeout_s is not None and entry.source.uses_user is uses_user and not _spared(entry, context):
                 deadline = context.deadline.within(entry.timeout_s)
                 within = replace(context, stage_deadline=deadline)
                 future = self.gather.pool.submit(_fetch, entry, within, self.gather.clock)
@@ -102,7 +108,7 @@ class Fetching:
             inline = {
                 entry.name: _fetch(entry, context, self.gather.clock)
                 for entry in self.gather.entries
-                if entry.timeout_s is None
+                if entry.timeout_s is None and not _spared(entry, context)
             }
             return [inline.get(entry.name) or self._wait(entry.name) for entry in self.gather.entries]
         finally:
@@ -110,12 +116,21 @@ class Fetching:
                 pending.future.cancel()
 
     def _wait(self, name: str) -> SourceResult:
-        pending = self.pending[name]
+        pending = self.pending.get(name)
+        if pending is None:
+            now = self.gather.clock.monotonic()
+            return SourceResult(name=name, microseconds=0, started=now, reason=OVERLOAD, detail="needs the user")
         try:
             return pending.future.result(timeout=pending.deadline.timeout())
         except FutureTimeout:
             taken = _microseconds(self.gather.clock, pending.started)
-            return SourceResult(name=name, microseconds=taken, reason="late", detail=f"not done after {taken} us")
+            detail = f"not done after {taken} us"
+            return SourceResult(name=name, microseconds=taken, started=pending.started, reason="late", detail=detail)
+
+
+def _spared(entry: SourceEntry, context: Context) -> bool:
+    """Whether the source is not asked: under the heaviest load, those that need the user's features or vector."""
+    return context.query.effort.level == "fallback" and entry.source.uses_user
 
 
 def _fetch(entry: SourceEntry, context: Context, clock: Clock) -> SourceResult:
@@ -130,12 +145,16 @@ def _fetch(entry: SourceEntry, context: Context, clock: Clock) -> SourceResult:
         raise
     except DeadlineExceeded as error:
         reason, detail = "late", str(error)
+    except Overloaded as error:
+        reason, detail = OVERLOAD, str(error)
     except Exception as error:  # the guard: a source may raise anything; it is left out and counted
         _LOG.warning("source %r is left out of a query", entry.name, exc_info=True)
         reason = "failed" if isinstance(error, NaviError) else "crashed"
         detail = str(error) or type(error).__name__
     taken = _microseconds(clock, started)
-    return SourceResult(name=entry.name, microseconds=taken, fetched=fetched, reason=reason, detail=detail)
+    return SourceResult(
+        name=entry.name, microseconds=taken, started=started, fetched=fetched, reason=reason, detail=detail
+    )
 
 
 def _microseconds(clock: Clock, started: float) -> int:

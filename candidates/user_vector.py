@@ -14,7 +14,11 @@ def user_vector(context: Context, scorer: Scorer) -> F32:
     def make() -> F32:
         query = context.query
         request = ScoringRequest(
-            user=context.user, features=query.features, as_of=query.as_of, deadline=context.deadline
+            user=context.user,
+            features=query.features,
+            as_of=query.as_of,
+            deadline=context.deadline,
+            priority=query.priority,
         )
         vector = scorer.vector(request)
         if not np.isfinite(vector).all():

@@ -63,8 +63,9 @@ class Generator(Part):
 class Result(Part):
     """A whole run.
 
-    plan: what was asked for, as the command line's words. started: ISO 8601. seconds: from the first due time to the
-    last. complete: whether the whole schedule was run. offered, served: calls a second due and answered (ok, degraded).
+    plan: what was asked for, as the command line's words. started: ISO 8601. seconds: length of the schedule, or of
+    what was run of it. complete: whether the whole schedule was run. offered: calls a second due. served: calls a
+    second answered (ok, degraded) before the schedule's end, so that a server which catches up only later shows.
     latency: from due times; service: from when calls were sent; lateness: of sending against the schedule.
     connections: calls by connection ("process/number"). errors: texts of the commonest errors, and how often.
     server_seconds: CPU that the server process used, where its process id was given.

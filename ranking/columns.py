@@ -8,6 +8,11 @@ COARSE = "coarse"
 SCORE = "score"
 TASK_PREFIX = "task."
 
+PROPENSITY = "propensity"
+"""Written by a policy stage that draws at random from the query's seed: for each candidate the probability, in (0, 1],
+that it stands where it stands, given the query and the models. A second such stage multiplies it by its own. It is
+logged with the answer, so that training can weigh by its inverse; it changes nothing in the ranking."""
+
 BEST_FIRST = (SCORE, COARSE, BLEND)
 """What orders candidates: the first of these that they have."""
 

@@ -72,6 +72,19 @@ class PolicyConfig(Strict):
     options: Options = Field(default_factory=dict)
 
 
+class FallbackConfig(Strict):
+    """What the server can give under the heaviest load beside what sources bring that need no user."""
+
+    answers: int = Field(
+        default=0,
+        ge=0,
+        le=10_000_000,
+        description="Latest full answers that are kept in memory, one for each user and set of request features, the "
+        "ids of their 200 best; they are filtered anew when they are used. 0: none.",
+    )
+    ttl_s: float = Field(default=600.0, gt=0, description="Seconds after which an answer is too old for that.")
+
+
 class FunnelConfig(Strict):
     """The steps of a funnel, in the order in which they run."""
 
@@ -84,6 +97,11 @@ class FunnelConfig(Strict):
     rerank: RerankConfig | None = None
     combine: CombineConfig = CombineConfig()
     policy: tuple[PolicyConfig, ...] = ()
+    fallback: FallbackConfig = FallbackConfig()
+    explain: bool = Field(default=True, description="Whether a request may ask what became of every candidate.")
+    explain_limit: int = Field(
+        default=10_000, ge=1, le=1_000_000, description="Most candidates that such an answer lists."
+    )
     threads: int = Field(
         default=8, ge=1, le=256, description="Threads for sources with a time-out, and for lists of queries."
     )

@@ -20,7 +20,8 @@ def apply_filters(run: Runner, context: Context, candidates: Candidates, filters
             lost = len(kept) - int(np.count_nonzero(mask))
             if lost:
                 dropped[entry.reason] = dropped.get(entry.reason, 0) + lost
-                kept = kept.take(mask)
+                before, kept = kept, kept.take(mask)
+                run.follow("filters", entry.reason, before, kept)
         return Outcome(kept, len(kept), dropped)
 
     return run.required("filters", len(candidates), work)

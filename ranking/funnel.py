@@ -15,6 +15,7 @@ from navi.core.errors import NaviError
 from navi.core.query import Query
 from navi.core.ranking import Ranking, Scores
 from ranking.config import FunnelConfig
+from ranking.effort import remember, within_effort
 from ranking.filtering import apply_filters
 from ranking.hydration import hydrate
 from ranking.merging import merge
@@ -45,22 +46,25 @@ class Funnel:
 
     def rank(self, query: Query) -> Ranking:
         """What happens to one query, from top to bottom."""
-        run, steps = Runner(self.clock, query.deadline), self.steps
+        steps = self.steps
         steps.check(query)
+        run = Runner.start(self.clock, query.deadline, steps.trail(query))
+        query, recalled = within_effort(run, query, steps)
         fetching = self.gather.start(Context(query, steps.table))
         context = hydrate(run, query, steps)
-        candidates = merge(run, fetching.finish(context), steps)
+        candidates = merge(run, fetching.finish(context), recalled, steps)
         candidates = apply_filters(run, context, candidates, steps.filters)
         candidates = coarse(run, context, candidates, steps)
         candidates = rerank(run, context, candidates, steps)
         for step in steps.policy:
             candidates = run.stage(step.name, step.stage, context, candidates)
+        remember(run, query, candidates, steps)
         return select(run, context, candidates, steps)
 
     def score(self, query: Query) -> Scores:
         """The model's scores of the supplied candidates: no sources, no filters, no policy."""
         self.steps.check(query)
-        return score_supplied(Runner(self.clock, query.deadline), query, self.steps)
+        return score_supplied(Runner.start(self.clock, query.deadline), query, self.steps)
 
     def close(self) -> None:
         self.pool.shutdown(wait=True, cancel_futures=True)

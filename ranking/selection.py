@@ -1,5 +1,7 @@
 """The last step: the best k, and what is said about them."""
 
+from functools import partial
+
 import numpy as np
 
 from candidates.context import Context
@@ -8,6 +10,7 @@ from navi.core.ranking import Ranking, StageReport
 from navi.ops import top_k
 from ranking.columns import SCORE, task_columns
 from ranking.runner import Outcome, Runner
+from ranking.served_features import served
 from ranking.steps import Steps
 
 
@@ -17,8 +20,9 @@ def select(run: Runner, context: Context, candidates: Candidates, steps: Steps) 
 
     def work() -> Outcome[Candidates]:
         best = top_k(candidates.columns[SCORE], candidates.rows, query.k)
-        rest = len(candidates) - len(best)
-        return Outcome(candidates.take(best), len(best), {"beyond_k": rest} if rest else {})
+        rest, first = len(candidates) - len(best), candidates.take(best)
+        run.follow("select", "beyond_k", candidates, first)
+        return Outcome(first, len(best), {"beyond_k": rest} if rest else {})
 
     chosen = run.required("select", len(candidates), work)
     return Ranking(
@@ -33,6 +37,8 @@ def select(run: Runner, context: Context, candidates: Candidates, steps: Steps) 
         shortfall=shortfall(run.stages, missing=query.k - len(chosen)),
         as_of=query.as_of,
         seed=query.seed,
+        explanation=None if run.trail is None else run.trail.explanation(chosen, steps.table.ids),
+        served=partial(served, context, chosen),
     )
 
 

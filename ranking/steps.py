@@ -15,7 +15,9 @@ from navi.core.query import Query
 from navi.features.item_table import ItemTable
 from navi.features.store import FeatureStore
 from ranking.config import CoarseConfig, FunnelConfig, RerankConfig, SourceConfig
+from ranking.recent_answers import RecentAnswers
 from ranking.stage import Stage
+from ranking.trail import Trail
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """What a funnel runs, in order. models: every model that a step asked for."""
+    """What a funnel runs, in order.
+
+    models: every model that a step asked for. explain_limit: most candidates that an explanation lists; None where it
+    is turned off. recent: earlier answers to fall back on under overload; None where none are kept.
+    """
 
     table: ItemTable
     users: FeatureStore | None
@@ -42,6 +48,8 @@ class Steps:
     combine: Step
     policy: tuple[Step, ...]
     models: Mapping[str, Scorer]
+    explain_limit: int | None = 10_000
+    recent: RecentAnswers | None = None
 
     def scoring(self) -> Iterator[Step]:
         """The steps that score given candidates: the ranker where there is one, otherwise the coarse score."""
@@ -56,6 +64,14 @@ class Steps:
     def request_features(self) -> frozenset[str]:
         """Names of the request features that a model of the pipeline reads."""
         return frozenset().union(*(scorer.request_features for scorer in self.models.values()))
+
+    def trail(self, query: Query) -> Trail | None:
+        """What follows the query's candidates, where it asks; InvalidArgument where that is turned off."""
+        if not query.explain:
+            return None
+        if self.explain_limit is None:
+            raise InvalidArgument("explain", f"is turned off for pipeline {query.pipeline!r}")
+        return Trail(self.explain_limit)
 
     def check(self, query: Query) -> None:
         """InvalidArgument where the query holds a feature that nothing here reads."""
@@ -91,6 +107,8 @@ def build_steps(config: FunnelConfig, parts: Parts, users: FeatureStore | None, 
             Step(entry.name, _plugin(parts, entry, f"{field}.policy.{entry.name}")) for entry in config.policy
         ),
         models=parts.models,
+        explain_limit=config.explain_limit if config.explain else None,
+        recent=RecentAnswers(config.fallback.answers, config.fallback.ttl_s) if config.fallback.answers else None,
     )
 
 

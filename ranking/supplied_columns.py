@@ -19,11 +19,11 @@ def supplied_columns(supplied: Supplied | None, table: ItemTable, rows: I64) -> 
     if supplied is None or not supplied.columns:
         return {}
     given = table.lookup(supplied.ids)
+    if np.array_equal(given, rows):
+        return dict(supplied.columns)
     known, first = np.unique(given, return_index=True)
     at = np.minimum(np.searchsorted(known, rows), len(known) - 1)
     source = np.where((known[at] == rows) & (rows >= 0), first[at], -1)
-    if np.array_equal(given, rows):
-        return dict(supplied.columns)
     return {name: _spread(column, source, name, table, rows) for name, column in supplied.columns.items()}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-DropReason: TypeAlias = Literal["cancelled", "deadline"]
+DropReason: TypeAlias = Literal["cancelled", "deadline", "late", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +13,9 @@ class BatcherStats:
     """Sums since the start.
 
     batches: runs of the model. calls, rows: that were run. late: calls of them that ended after their deadline.
-    failed: calls that the model failed on. rerun: batches that failed as a whole and were run again call by call.
-    dropped: calls that left the queue unrun.
+    failed: calls that the model failed on. rerun: runs that failed and were run again in parts.
+    dropped: calls that were not run: whose caller was gone, whose deadline had passed, that would have ended late, and
+    that were refused as they came.
     wait_s: from arrival to the start of a run, summed over calls. run_s: summed over runs. queued: calls that wait now.
     rows_histogram: runs by rows, under the smallest power of two that is not less.
     """

@@ -43,7 +43,9 @@ class ItemInputs:
         overrides: `item.*` features with n rows, in the place of the table's.
         """
         if overrides:
-            return self.encoder.items({**self.raw.take(rows).columns, **overrides}, len(rows))
+            rest = {name: column for name, column in self.raw.columns.items() if name not in overrides}
+            resident = PreparedItems(self.raw.n, rest, {}).take(rows)
+            return self.encoder.items({**resident.columns, **overrides}, len(rows))
         if len(rows) and rows.min() < 0:
             rows = np.where(rows < 0, self.raw.n, rows)
         # mode="clip" spares a copy, and can clip nothing: rows come from the table.

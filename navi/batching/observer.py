@@ -8,11 +8,14 @@ class BatchObserver(Protocol):
     """Told of every run, from the batcher's thread; must be quick, and must not raise."""
 
     def ran(self, model: str, rows: int, seconds: float, waits: Sequence[float]) -> None:
-        """One run of a model over `rows` rows, which took `seconds`; waits: each of its calls' seconds in the queue."""
+        """One run of a model over `rows` rows, which took `seconds`.
+
+        waits: the seconds in the queue of each call that it answered; none where it failed.
+        """
         ...
 
     def dropped(self, model: str, reason: str) -> None:
-        """A call left the queue without a run (`cancelled`, `deadline`), or the model `failed` on it."""
+        """A call got no run (`cancelled`, `deadline`, `late`, `refused`), or the model `failed` on it."""
         ...
 
 

@@ -1,6 +1,6 @@
 """One caller's rows for a model, and several callers' rows as one batch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +14,13 @@ class ScoreCall:
     """n rows that share what is known of the request.
 
     request: inputs of request scope, [1, width] each; they travel once and are spread over the rows just before the
-    run. rows: all other inputs, [n, width] each.
+    run. rows: all other inputs, [n, width] each. group: calls share a run only where it is equal.
     """
 
     request: Mapping[str, Array]
     rows: Mapping[str, Array]
     n: int
+    group: Hashable = ()
 
     def check(self) -> None:
         """InvalidArgument naming an input that has not its number of rows: it would shift the rows of other calls."""
@@ -38,10 +39,12 @@ def assemble(calls: Sequence[ScoreCall]) -> dict[str, Array]:
     """
     first = calls[0]
     if len(calls) == 1:
-        # `repeat` beats a broadcast copy into a buffer that is kept: 4 us against 12 us for [500, 40].
-        spread = {name: values.repeat(first.n, 0) for name, values in first.request.items()}
-        return {**spread, **first.rows}
-    if any(call.request.keys() != first.request.keys() or call.rows.keys() != first.rows.keys() for call in calls):
+        return _spread_rows(first)
+    if any(call.request.keys() != first.request.keys() for call in calls):
+        # Who sends tensors may give what is known of the request row by row.
+        calls = [ScoreCall({}, _spread_rows(call), call.n) for call in calls]
+        first = calls[0]
+    if any(call.rows.keys() != first.rows.keys() for call in calls):
         raise BackendError("calls with different inputs cannot share a run")
     counts = np.array([call.n for call in calls])
     inputs = {name: _spread([call.request[name] for call in calls], counts) for name in first.request}
@@ -63,6 +66,12 @@ def split(outputs: Mapping[str, Array], calls: Sequence[ScoreCall]) -> list[dict
         parts.append({name: values[start : start + call.n] for name, values in outputs.items()})
         start += call.n
     return parts
+
+
+def _spread_rows(call: ScoreCall) -> dict[str, Array]:
+    """All inputs of one call, [n, width] each."""
+    # `repeat` beats a broadcast copy into a buffer that is kept: 4 us against 12 us for [500, 40].
+    return {name: values.repeat(call.n, 0) for name, values in call.request.items()} | dict(call.rows)
 
 
 def _spread(values: Sequence[Array], counts: I64) -> Array:

@@ -9,12 +9,14 @@ from navi.batching.batch_policy import BatchPolicy
 from navi.batching.batcher import Batcher
 from navi.batching.batcher_stats import BatcherStats
 from navi.batching.item_inputs import ItemInputs
+from navi.batching.observer import BatchObserver
 from navi.batching.score_call import ScoreCall
 from navi.batching.task_scores import task_scores
 from navi.core.arrays import F32, F64, I64, Array
 from navi.core.column import Column
 from navi.core.deadline import Deadline
 from navi.core.errors import InvalidArgument, ModelError
+from navi.core.priority import Priority
 from navi.features.item_table import ItemTable
 from navi.features.store import Row
 from navi.models.loader import LoadedModel
@@ -27,13 +29,14 @@ class ScoringRequest:
     """What one query knows beside its candidates.
 
     user: the user's features, empty for an unknown user. features: of the request, one row each. as_of: seconds since
-    the epoch.
+    the epoch. priority: whose rows go first.
     """
 
     user: Row
     features: Mapping[str, Column]
     as_of: float
     deadline: Deadline
+    priority: Priority = Priority.ORGANIC
 
 
 class Scorer:
@@ -42,7 +45,9 @@ class Scorer:
     Inputs of item scope are encoded once for the whole table; those of request scope once a call.
     """
 
-    def __init__(self, model: LoadedModel, table: ItemTable | None, policy: BatchPolicy) -> None:
+    def __init__(
+        self, model: LoadedModel, table: ItemTable | None, policy: BatchPolicy, observer: BatchObserver | None = None
+    ) -> None:
         """Encodes the table and starts the batcher; ModelError where the table lacks what the model reads."""
         spec, encoder = model.spec, model.encoder
         self.name = spec.name
@@ -51,6 +56,9 @@ class Scorer:
         self.digest = model.digest
         self.provider = model.provider
         self.row_independent = model.row_independent
+        self.load_s = model.load_s
+        self.model = model
+        self.table = table
         self._outputs = spec.outputs
         self._encoder = encoder
         self._read = encoder.features("request") | encoder.features("item") | encoder.features("pair")
@@ -58,7 +66,9 @@ class Scorer:
         self.request_features = frozenset(_of_origin(self._read, "request"))
         self._items = ItemInputs.of(encoder, table)
         shared = policy.shared and model.row_independent
-        self._batcher = Batcher(model.backend.run, replace(policy, shared=shared), name=spec.name).start()
+        policy = replace(policy, shared=shared)
+        self.max_rows = policy.max_rows if shared else 0
+        self._batcher = Batcher(model.backend.run, policy, name=spec.name, observer=observer).start()
 
     def score(self, request: ScoringRequest, rows: I64, columns: Mapping[str, Column] = _NO_COLUMNS) -> dict[str, F32]:
         """Every task's probabilities (of logits) or scores, float32 [n], in the order of `rows`.
@@ -71,7 +81,7 @@ class Scorer:
         named = self._named(columns, len(rows))
         if not len(rows):
             return {task: np.empty(0, dtype=np.float32) for task in self.tasks}
-        outputs = self._batcher.run(self._call(request, rows, named), request.deadline)
+        outputs = self._batcher.run(self._call(request, rows, named), request.deadline, request.priority)
         return task_scores(self._outputs, outputs)
 
     def vector(self, request: ScoringRequest) -> F32:
@@ -80,8 +90,16 @@ class Scorer:
         if name is None or self._encoder.features("item") or self._encoder.features("pair"):
             raise ModelError(f"model {self.name!r} makes no vector of a request alone")
         call = self._call(request, np.full(1, -1), _NO_COLUMNS)
-        vector: F32 = self._batcher.run(call, request.deadline)[name][0]
+        vector: F32 = self._batcher.run(call, request.deadline, request.priority)[name][0]
         return vector
+
+    @property
+    def batcher(self) -> Batcher:
+        return self._batcher
+
+    @property
+    def items(self) -> ItemInputs:
+        return self._items
 
     @property
     def stats(self) -> BatcherStats:

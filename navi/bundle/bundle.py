@@ -1,16 +1,21 @@
 """An opened bundle: everything that its pipelines are made of, loaded and checked against each other."""
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from navi.batching.batch_policy import BatchPolicy
+from navi.batching.observer import BatchObserver
+from navi.batching.plain_servable import PlainServable
 from navi.batching.scorer import Scorer
-from navi.bundle.config import BundleConfig, ModelConfig, StoreConfig, VectorsConfig, read_config
+from navi.bundle.config import BundleConfig, ModelConfig, StoreConfig, read_config
+from navi.bundle.desired import DesiredFile
+from navi.bundle.loaded import Loaded, close_version, load_version, number_of
 from navi.bundle.plugins import resolve
+from navi.bundle.versions import version_directory
 from navi.core.clock import Clock, SystemClock
 from navi.core.errors import BundleError, ConfigError
 from navi.core.pipeline import Pipeline
@@ -20,48 +25,103 @@ from navi.features.item_vectors import ItemVectors
 from navi.features.lmdb_store import LmdbStore
 from navi.features.memory_store import MemoryStore
 from navi.features.store import FeatureStore
-from navi.models.loader import load_model
 
 T = TypeVar("T")
 
+_PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
+
 
 class Bundle:
-    """Tables, stores, models, vectors and pipelines of one directory. Close it, or use it as a context manager."""
+    """Tables, stores, models, vectors and pipelines of one directory. Close it, or use it as a context manager.
 
-    def __init__(self, root: Path, config: BundleConfig, clock: Clock) -> None:
+    What is in it stays; how models are replaced under load is told in `live.py`.
+    """
+
+    def __init__(self, root: Path, config: BundleConfig, clock: Clock, observer: BatchObserver | None = None) -> None:
         self.root = root
         self.config = config
         self.clock = clock
         self.tables: Mapping[str, ItemTable] = {}
         self.stores: Mapping[str, FeatureStore] = {}
         self.scorers: Mapping[str, Scorer] = {}
+        self.plain: Mapping[str, PlainServable] = {}
         self.item_vectors: Mapping[str, ItemVectors] = {}
         self.pipelines: Mapping[str, Pipeline] = {}
+        self._observer = observer
+        self._versions: Mapping[str, int] = {}
+        self._asked: set[str] = set()
         self._closing = ExitStack()
 
     @classmethod
-    def open(cls, root: Path, *, clock: Clock | None = None, verify: bool = False) -> "Bundle":
+    def open(
+        cls, root: Path, *, clock: Clock | None = None, verify: bool = False, observer: BatchObserver | None = None
+    ) -> "Bundle":
         """Load all of it, or raise a SetupError that says what is wrong with which file or entry.
 
-        verify: also read the tables through and compare them with their digests.
+        verify: also read the tables through and compare them with their digests. observer: is told of the models' runs.
         """
-        bundle = cls(root, read_config(root), clock or SystemClock())
+        bundle = cls.open_data(root, clock=clock, verify=verify, observer=observer)
         try:
-            bundle._load(verify=verify)
+            bundle.load_rest()
         except BaseException:
             bundle.close()
             raise
         return bundle
 
-    def _load(self, *, verify: bool) -> None:
-        config = self.config
-        self.tables = {
-            name: ItemTable.open(self.path(table.path), verify=verify) for name, table in config.tables.items()
-        }
-        self.stores = {name: self._open_store(store) for name, store in config.features.items()}
-        self.scorers = {name: self._load_model(name, model) for name, model in config.models.items()}
-        self.item_vectors = {name: self._open_vectors(name, entry) for name, entry in config.vectors.items()}
-        self.pipelines = {name: self._build(name) for name in config.pipelines}
+    @classmethod
+    def open_data(
+        cls, root: Path, *, clock: Clock | None = None, verify: bool = False, observer: BatchObserver | None = None
+    ) -> "Bundle":
+        """Open the tables and the stores only: what models are read beside. See `open`."""
+        bundle = cls(root, read_config(root), clock or SystemClock(), observer)
+        try:
+            bundle.tables = {
+                name: ItemTable.open(bundle.path(table.path), verify=verify)
+                for name, table in bundle.config.tables.items()
+            }
+            bundle.stores = {name: bundle._open_store(store) for name, store in bundle.config.features.items()}
+        except BaseException:
+            bundle.close()
+            raise
+        return bundle
+
+    def with_models(self, models: Mapping[str, Loaded]) -> "Bundle":
+        """A bundle of the same tables and stores with these models, which stay the caller's, and nothing else yet."""
+        bundle = Bundle(self.root, self.config, self.clock, self._observer)
+        bundle.tables, bundle.stores = self.tables, self.stores
+        bundle._hold(models)
+        return bundle
+
+    def load_model(self, name: str, directory: Path) -> Loaded:
+        """The version in this directory, for the caller to close. Raises what `load_version` raises."""
+        config = self.config.models[name]
+        table = None if config.table is None else self.table(config.table)
+        return load_version(name, directory, config, table, self._observer)
+
+    def open_vectors(self, name: str) -> ItemVectors:
+        """A set of vectors, checked against its table and against the model that this bundle has."""
+        config = self.config.vectors[name]
+        vectors = ItemVectors.open(self.path(config.path.replace("{version}", f"{{{config.model}}}")))
+        if vectors.table_digest != self.table(config.table).digest:
+            raise BundleError(f"vectors {name!r} were made for another state of table {config.table!r}")
+        if vectors.model_digest != self.scorer(config.model).digest:
+            raise BundleError(f"vectors {name!r} were made by another version of model {config.model!r}")
+        return vectors
+
+    def check_derived(self, model: str, version: int, digest: str) -> None:
+        """BundleError where vectors of this version of a model, which has this digest, are missing or another's."""
+        for name, config in self.config.vectors.items():
+            if config.model == model and "{version}" in config.path:
+                vectors = ItemVectors.open(self.path(config.path.replace("{version}", str(version))))
+                if vectors.model_digest != digest:
+                    raise BundleError(f"vectors {name!r} were made by another version of model {model!r}")
+
+    def build(self, name: str) -> tuple[Pipeline, frozenset[str]]:
+        """A pipeline, for the caller to close, and the models that its factory asked for, in whatever way."""
+        self._asked.clear()
+        config = self.config.pipelines[name]
+        factory: Callable[..., Pipeline] = resolve(config.factory, field=f"pipelines.{name}.factory")
+        return factory(self, name, config.options), frozenset(self._asked)
 
     def table(self, name: str) -> ItemTable:
         return _known(self.tables, "table", name)
@@ -70,9 +130,16 @@ class Bundle:
         return _known(self.stores, "feature store", name)
 
     def scorer(self, name: str) -> Scorer:
+        """To be asked for while a pipeline is built: it is built anew where another version takes the model's place."""
+        self._asked.add(name)
+        if name in self.plain:
+            raise ConfigError(name, "is a plain model: without transforms, no pipeline can score with it")
         return _known(self.scorers, "model", name)
 
     def vectors(self, name: str) -> ItemVectors:
+        """To be asked for while a pipeline is built, as scorers are."""
+        if name in self.config.vectors:
+            self._asked.add(self.config.vectors[name].model)
         return _known(self.item_vectors, "set of vectors", name)
 
     @property
@@ -96,11 +163,21 @@ class Bundle:
         self.close()
 
     def path(self, relative: str) -> Path:
-        """Where a file of the bundle is; BundleError for one outside it."""
-        path = (self.root / relative).resolve()
+        """Where a file of the bundle is; BundleError for one outside it.
+
+        `{NAME}` in it is the version of the bundle's model NAME.
+        """
+        path = (self.root / _PLACEHOLDER.sub(self._version_of, relative)).resolve()
         if not path.is_relative_to(self.root.resolve()):
             raise BundleError(f"{relative!r} points outside the bundle {self.root}")
         return path
+
+    def _version_of(self, placeholder: re.Match[str]) -> str:
+        name = placeholder[1]
+        if name not in self._versions:
+            return placeholder[0]
+        self._asked.add(name)
+        return str(self._versions[name])
 
     def _open_store(self, config: StoreConfig) -> FeatureStore:
         schema = config.schema_of_rows()
@@ -114,29 +191,26 @@ class Bundle:
             return store
         return FeatureCache(store, max_bytes=config.cache_bytes, ttl_s=config.cache_ttl_s, clock=self.clock)
 
-    def _load_model(self, name: str, config: ModelConfig) -> Scorer:
-        model = load_model(self.path(config.path), config)
-        self._closing.callback(model.backend.close)
-        if model.spec.name != name:
-            raise ConfigError(f"models.{name}.path", f"holds the model {model.spec.name!r}")
-        table = None if config.table is None else self.table(config.table)
-        policy = BatchPolicy(max_rows=config.max_rows, linger_s=config.linger_us / 1e6, workers=config.workers)
-        scorer = Scorer(model, table, policy)
-        self._closing.callback(scorer.close)
-        return scorer
+    def load_rest(self) -> None:
+        """Everything beside tables and stores, each model in the version that is to serve; once."""
+        self._hold({name: self._load_model(name, config) for name, config in self.config.models.items()})
+        self.item_vectors = {name: self.open_vectors(name) for name in self.config.vectors}
+        self.pipelines = {name: self._build(name) for name in self.config.pipelines}
 
-    def _open_vectors(self, name: str, config: VectorsConfig) -> ItemVectors:
-        vectors = ItemVectors.open(self.path(config.path))
-        if vectors.table_digest != self.table(config.table).digest:
-            raise BundleError(f"vectors {name!r} were made for another state of table {config.table!r}")
-        if vectors.model_digest != self.scorer(config.model).digest:
-            raise BundleError(f"vectors {name!r} were made by another version of model {config.model!r}")
-        return vectors
+    def _load_model(self, name: str, config: ModelConfig) -> Loaded:
+        wish = DesiredFile(self.root).read().of(name)
+        directory = version_directory(self.path(config.path), name, config, wish)
+        loaded = self.load_model(name, self.path(str(directory.relative_to(self.root.resolve()))))
+        self._closing.callback(close_version, loaded)
+        return loaded
+
+    def _hold(self, models: Mapping[str, Loaded]) -> None:
+        self.scorers = {name: model for name, model in models.items() if isinstance(model, Scorer)}
+        self.plain = {name: model for name, model in models.items() if isinstance(model, PlainServable)}
+        self._versions = {name: number_of(model) for name, model in models.items()}
 
     def _build(self, name: str) -> Pipeline:
-        config = self.config.pipelines[name]
-        factory: Callable[..., Pipeline] = resolve(config.factory, field=f"pipelines.{name}.factory")
-        pipeline = factory(self, name, config.options)
+        pipeline, _ = self.build(name)
         self._closing.callback(pipeline.close)
         return pipeline
 

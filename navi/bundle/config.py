@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -47,16 +47,43 @@ class StoreConfig(Strict):
 class ModelConfig(ModelOptions):
     """A model: where it is, whose rows it scores, and how it is run."""
 
-    path: str = Field(description="Directory of one version inside the bundle: `models/<name>/<version>`.")
+    path: str = Field(
+        description="Directory inside the bundle: of one version, `models/ranker/1`; with `version`, of all of them."
+    )
+    version: Literal["latest"] | Annotated[int, Field(ge=1)] | None = Field(
+        default=None,
+        description="Which of the versions below `path` serves, until `navi models` says otherwise. Absent: `path` is "
+        "one version, which stays.",
+    )
     table: str | None = Field(default=None, description="The item table that its item-scope inputs come from.")
 
 
 class VectorsConfig(Strict):
     """Item vectors that a model made."""
 
-    path: str = Field(description="Arrow file written by `navi train`, inside the bundle.")
+    path: str = Field(
+        description="Arrow file written by `navi train`, inside the bundle; `{version}` in it is that of the model."
+    )
     table: str = Field(description="The table with one row for each vector.")
     model: str = Field(description="The model that made them; its digest must be the one they carry.")
+
+
+class RepositoryConfig(Strict):
+    """How versions of models come and go; for models with a `version`."""
+
+    mode: Literal["explicit", "poll"] = Field(
+        default="explicit",
+        description="`poll`: the newest whole version serves as soon as it is found; `explicit`: when it is asked for.",
+    )
+    poll_s: float = Field(default=10.0, gt=0, description="Seconds from one look for new versions to the next.")
+    source: str | None = Field(
+        default=None,
+        description="Where versions are copied from, `<source>/<model>/<version>`: file:///, s3://, gs:// and whatever "
+        "else pyarrow opens.",
+    )
+    keep: int = Field(
+        default=2, ge=1, le=16, description="Versions of a model kept loaded that serve, or served last: for rollback."
+    )
 
 
 class PipelineConfig(Strict):
@@ -74,6 +101,7 @@ class BundleConfig(Strict):
     features: Mapping[str, StoreConfig] = Field(default_factory=dict)
     models: Mapping[str, ModelConfig] = Field(default_factory=dict)
     vectors: Mapping[str, VectorsConfig] = Field(default_factory=dict)
+    repository: RepositoryConfig = RepositoryConfig()
     pipelines: Mapping[str, PipelineConfig] = Field(min_length=1)
     server: Mapping[str, Any] = Field(default_factory=dict, description="Settings of `navi serve`.")
 

@@ -5,32 +5,14 @@ from datetime import UTC, datetime
 import typer
 
 from navi.core.ids import Key
+from navi.core.words import features_of, key_of
 
-
-def key_of(word: str) -> Key:
-    """An integer where the word is one, otherwise the word; quote digits (`'"42"'`) to keep them text."""
-    if len(word) >= 2 and word[0] == word[-1] == '"':
-        return word[1:-1]
-    try:
-        return int(word)
-    except ValueError:
-        return word
+__all__ = ["features_of", "key_of", "keys_of", "time_of"]
 
 
 def keys_of(words: str) -> list[Key]:
     """Comma-separated keys."""
     return [key_of(word.strip()) for word in words.split(",") if word.strip()]
-
-
-def features_of(words: list[str]) -> dict[str, bool | int | float | str]:
-    """`name=value` words as features: true/false, whole numbers, numbers, otherwise text."""
-    features: dict[str, bool | int | float | str] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise typer.BadParameter(f"{word!r} is not of the form name=value")
-        features[name] = _value(value)
-    return features
 
 
 def time_of(word: str | None) -> float | None:
@@ -46,14 +28,3 @@ def time_of(word: str | None) -> float | None:
     except ValueError:
         raise typer.BadParameter(f"{word!r} is neither seconds since the epoch nor an ISO 8601 time") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def _value(word: str) -> bool | int | float | str:
-    if word in ("true", "false"):
-        return word == "true"
-    for kind in (int, float):
-        try:
-            return kind(word)
-        except ValueError:
-            continue
-    return key_of(word)  # quoted text

@@ -37,6 +37,8 @@ def _contents(bundle: "Bundle") -> Table:
     for name, scorer in bundle.scorers.items():
         alone = "" if scorer.row_independent else "; rows depend on each other: one request a batch"
         table.add_row("model", name, f"version {scorer.version} on {scorer.provider}{alone}")
+    for name, plain in bundle.plain.items():
+        table.add_row("plain model", name, f"version {plain.version} on {plain.model.provider}")
     for name, vectors in bundle.item_vectors.items():
         table.add_row("vectors", name, "{:,} x {}".format(*vectors.matrix.shape))
     return table

@@ -15,8 +15,16 @@ def run(
     factory: Annotated[
         str, typer.Option(help="Pipeline factory whose options are shown too, as module:function.")
     ] = "ranking.funnel:build",
+    dashboard: Annotated[
+        bool, typer.Option("--dashboard", help="Print the Grafana dashboard of a server's metrics instead, as JSON.")
+    ] = False,
 ) -> None:
     """Print the fields that a bundle's navi.toml may have."""
+    if dashboard:
+        from navi.server.dashboard import dashboard_json
+
+        print(dashboard_json(), end="")  # noqa: T201 - for a file or a pipe
+        return
     from navi.bundle.config import BundleConfig
     from navi.bundle.plugins import resolve
     from navi.server.settings import ServerSettings

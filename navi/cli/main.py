@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from navi import __version__
-from navi.cli import check, config, features, query, rank, serve
+from navi.cli import check, config, features, models, query, rank, serve, token
 from navi.core.errors import NaviError
 
 GROUP = "navi.commands"
@@ -35,6 +35,8 @@ def build() -> typer.Typer:
     for module in (serve, check, query, rank):
         app.command(name=module.__name__.rpartition(".")[2])(module.run)
     app.add_typer(features.app, name="features")
+    app.add_typer(models.app, name="models")
+    app.add_typer(token.app, name="token")
     app.command(name="config")(config.run)
     groups: dict[str, typer.Typer] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):

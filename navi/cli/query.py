@@ -11,6 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from navi.cli.arguments import features_of, key_of, keys_of, time_of
+from navi.cli.connection import Ca, Certificate, Key, Tls, Token, credentials_of
+from navi.cli.explain_view import explanation_dict, explanation_tables
 
 if TYPE_CHECKING:
     from navi.core.ranking import Ranking
@@ -29,7 +31,14 @@ def run(
     seed: Annotated[int | None, typer.Option(help="What random choices are drawn from.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds.")] = 5.0,
     show: Annotated[Path | None, typer.Option(help="Bundle whose item columns are shown beside the ids.")] = None,
+    explain: Annotated[bool, typer.Option(help="Tell what became of every candidate.")] = False,
+    explain_rows: Annotated[int, typer.Option(min=0, help="Candidates to show of an explanation.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    token: Token = "",
+    ca: Ca = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    tls: Tls = False,
 ) -> None:
     """Ask a running server for the best k for a user."""
     from navi.client import Client
@@ -40,22 +49,25 @@ def run(
         "features": features_of(feature or []),
         "exclude": keys_of(exclude),
         "candidates": keys_of(candidates),
+        "explain": explain,
     }
     moment = time_of(as_of)
     if moment is not None:
         options["as_of"] = moment
     if seed is not None:
         options["seed"] = seed
-    with Client(target, timeout_s=timeout) as client:
+    shown = credentials_of(token, ca=ca, certificate=certificate, key=key, tls=tls)
+    with Client(target, timeout_s=timeout, credentials=shown) as client:
         ranking = client.rank(None if user is None else key_of(user), k=k, **options)
     if as_json:
         print(json.dumps(as_dict(ranking), indent=2, ensure_ascii=False))  # noqa: T201 - for other programs
     else:
-        Console().print(as_view(ranking, about_items(ranking, show)))
+        Console().print(as_view(ranking, about_items(ranking, show), explain_rows=explain_rows))
 
 
 def as_dict(ranking: "Ranking") -> dict[str, Any]:
     """A ranking in JSON's types; scores that are not finite become null."""
+    explained = ranking.explanation
     return {
         "items": [
             {"id": key, "score": score, "sources": sources, **{name: tasks[name][at] for name in tasks}}
@@ -69,6 +81,7 @@ def as_dict(ranking: "Ranking") -> dict[str, Any]:
                 "name": s.name,
                 "in": s.rows_in,
                 "out": s.rows_out,
+                "start_us": s.offset,
                 "us": s.microseconds,
                 "degraded": s.degraded,
                 "dropped": dict(s.dropped),
@@ -82,17 +95,21 @@ def as_dict(ranking: "Ranking") -> dict[str, Any]:
         "models": dict(ranking.models),
         "as_of": ranking.as_of,
         "seed": ranking.seed,
+        **({} if explained is None else {"explanation": explanation_dict(ranking, explained)}),
     }
 
 
-def as_view(ranking: "Ranking", about: list[str]) -> Group:
-    """A ranking as tables for a person. about: what to say of each item; empty: nothing."""
+def as_view(ranking: "Ranking", about: list[str], *, explain_rows: int = 0) -> Group:
+    """A ranking as tables for a person. about: what to say of each item; empty: nothing. explain_rows: how many
+    candidates to show where the ranking is explained."""
     parts: list[Any] = [_items(ranking), *_about_table(ranking, about), _stages(ranking)]
     parts += [f"[yellow]degraded[/] {d.stage}: {d.reason} ({escape(d.detail)})" for d in ranking.degradations]
     if ranking.shortfall:
         lost = ", ".join(f"{reason} {count:,}" for reason, count in ranking.shortfall.items())
         parts.append(f"[yellow]fewer than k[/]: {lost}")
     parts.append("models: " + (", ".join(f"{name} {version}" for name, version in ranking.models.items()) or "none"))
+    if ranking.explanation is not None:
+        parts += explanation_tables(ranking, ranking.explanation, rows=explain_rows)
     return Group(*parts)
 
 
@@ -137,11 +154,12 @@ def _about_table(ranking: "Ranking", about: list[str]) -> list[Table]:
 
 
 def _stages(ranking: "Ranking") -> Table:
-    table = Table("stage", "in", "out", "ms", "dropped")
+    table = Table("stage", "start ms", "ms", "in", "out", "dropped")
     for stage in ranking.stages:
         dropped = ", ".join(f"{reason} {count:,}" for reason, count in stage.dropped.items())
         name = f"[yellow]{stage.name}[/]" if stage.degraded else stage.name
-        table.add_row(name, f"{stage.rows_in:,}", f"{stage.rows_out:,}", f"{stage.microseconds / 1000:.2f}", dropped)
+        times = f"{stage.offset / 1000:.2f}", f"{stage.microseconds / 1000:.2f}"
+        table.add_row(name, *times, f"{stage.rows_in:,}", f"{stage.rows_out:,}", dropped)
     return table
 
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self, TypeVar, Unpack
+from typing import Literal, Self, TypeVar, Unpack
 
-from navi.client.channel import Channel
+from google.protobuf.message import Message
+
+from navi.client.admin import Models
+from navi.client.channel import Channel, ChannelOptions
 from navi.client.ids import as_ids
-from navi.client.options import CallOptions, Keys, RankOptions
+from navi.client.options import CallOptions, Keys, PriorityName, RankOptions
 from navi.client.requests import rank_request, score_request
 from navi.client.values import as_columns
 from navi.core.arrays import Array
@@ -20,33 +23,42 @@ from navi.wire.score_codec import decode_scores
 from navi.wire.v1 import features_pb2, ranking_pb2
 
 T = TypeVar("T")
-M = TypeVar("M")
+M = TypeVar("M", bound=Message)
 
 
 class Client:
     """Calls one Navi server. Safe to use from many threads; a context manager that closes its connection.
 
     Every method raises errors of `navi.core.errors`: InvalidArgument (`field` names what is wrong), NotFound,
-    Overloaded (`retry_after_s`), Unavailable, DeadlineExceeded, Cancelled, or a FaultError where the server failed.
+    Unauthenticated, PermissionDenied, Overloaded (`retry_after_s`), Unavailable, DeadlineExceeded, Cancelled, or a
+    FaultError where the server failed.
     """
 
-    def __init__(self, target: str, *, timeout_s: float = 5.0, max_message_bytes: int = 64 << 20) -> None:
-        """target: host:port, or any other gRPC target. timeout_s: deadline of calls that name none."""
-        self._channel = Channel.open(target, max_message_bytes)
+    def __init__(
+        self,
+        target: str,
+        *,
+        timeout_s: float = 5.0,
+        priority: PriorityName | Literal[""] = "",
+        **options: Unpack[ChannelOptions],
+    ) -> None:
+        """target: host:port, or any other gRPC target. timeout_s, priority: deadline and priority of calls that name
+        none; empty: organic.
+        """
+        self._channel = Channel.open(target, **options)
         self._timeout_s = timeout_s
+        self._priority = priority
 
     def rank(self, user: Key | None = None, *, k: int = 10, **options: Unpack[RankOptions]) -> Ranking:
         """The best k for a user (None: anonymous)."""
         request = rank_request(user, k, **options)
-        timeout_s = options.get("timeout_s", self._timeout_s)
-        reply = self._channel.call("/navi.v1.RankingService/Rank", request, ranking_pb2.RankResponse, timeout_s)
+        reply = self._ask("Rank", request, ranking_pb2.RankResponse, options)
         return _decoded(decode_ranking, reply)
 
     def score(self, candidates: Keys, user: Key | None = None, **options: Unpack[CallOptions]) -> Scores:
         """Scores of these candidates for a user, position for position."""
         request = score_request(user, candidates, **options)
-        timeout_s = options.get("timeout_s", self._timeout_s)
-        reply = self._channel.call("/navi.v1.RankingService/Score", request, ranking_pb2.ScoreResponse, timeout_s)
+        reply = self._ask("Score", request, ranking_pb2.ScoreResponse, options)
         return _decoded(decode_scores, reply)
 
     def upsert(self, keys: Keys, columns: Mapping[str, object], *, store: str = "", mode: Mode = "merge") -> int:
@@ -72,12 +84,21 @@ class Client:
         path = "/navi.v1.FeatureService/Delete"
         return int(self._channel.call(path, request, features_pb2.DeleteResponse, self._timeout_s).deleted)
 
+    @property
+    def models(self) -> Models:
+        """What operators ask of the server's models."""
+        return Models(self._channel)
+
     def wait_ready(self, timeout_s: float) -> None:
         """Return once the server says that it serves; Unavailable where it does not within `timeout_s`."""
         self._channel.wait_ready(timeout_s)
 
     def close(self) -> None:
         self._channel.close()
+
+    def _ask(self, method: str, request: Message, reply: type[M], options: CallOptions) -> M:
+        path, timeout_s = f"/navi.v1.RankingService/{method}", options.get("timeout_s", self._timeout_s)
+        return self._channel.call(path, request, reply, timeout_s, options.get("priority", self._priority))
 
     def __enter__(self) -> Self:
         return self

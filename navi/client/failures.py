@@ -19,10 +19,13 @@ from navi.core.errors import (
     NaviError,
     NotFound,
     Overloaded,
+    PermissionDenied,
     SetupError,
     StageError,
     StoreError,
+    Unauthenticated,
     Unavailable,
+    Unsupported,
 )
 
 M = TypeVar("M", bound=Message)
@@ -32,17 +35,20 @@ _BY_REASON: Mapping[str, type[NaviError]] = {
 }
 _BY_CODE: Mapping[grpc.StatusCode, type[NaviError]] = {
     grpc.StatusCode.UNAVAILABLE: Unavailable,
+    grpc.StatusCode.UNIMPLEMENTED: Unsupported,
     grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceeded,
     grpc.StatusCode.CANCELLED: Cancelled,
     grpc.StatusCode.FAILED_PRECONDITION: SetupError,
+    grpc.StatusCode.UNAUTHENTICATED: Unauthenticated,
+    grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
 }
 
 
 def error_of(failed: grpc.Call) -> NaviError:
     """The error that the server raised, as its class was; what only gRPC had a part in, by its code.
 
-    RESOURCE_EXHAUSTED without RetryInfo is how gRPC itself refuses a message that is too large:
-    InvalidArgument("message").
+    RESOURCE_EXHAUSTED without RetryInfo is how gRPC itself refuses what is too large: InvalidArgument of `message` or
+    `metadata`, with the setting that limits it.
     """
     code, message = failed.code(), failed.details() or "no message"
     status = _status(failed)
@@ -76,8 +82,16 @@ def _not_found(status: Status, message: str) -> NaviError | None:
 def _exhausted(status: Status, message: str) -> NaviError | None:
     retry = _detail(status, RetryInfo)
     if retry is None:
-        return InvalidArgument("message", message)
+        return _too_large(message)
     return Overloaded(message, retry_after_s=retry.retry_delay.ToNanoseconds() / 1e9)
+
+
+def _too_large(message: str) -> NaviError:
+    """gRPC's own words, and the setting that they are about."""
+    if "metadata" in message:
+        return InvalidArgument("metadata", f"{message}; the server's setting is `max_metadata_bytes`")
+    whose = "this client's" if "CLIENT" in message else "the server's"
+    return InvalidArgument("message", f"{message}; {whose} setting is `max_message_bytes`")
 
 
 def _cancelled(status: Status, message: str) -> NaviError | None:

@@ -33,6 +33,7 @@ def rank_request(user: Key | None, k: int, **options: Unpack[RankOptions]) -> ra
             supplied=supplied,
             exclude=as_ids(options.get("exclude", ()), "exclude"),
             predicates=_predicates(options.get("predicates", ())),
+            explain=options.get("explain", False),
         )
     )
     for field in {"as_of", "seed"} - options.keys():

@@ -28,6 +28,18 @@ class NotFound(CallerError):
         self.name = str(name)
 
 
+class Unsupported(CallerError):
+    """The request asks for what this server does not do."""
+
+
+class Unauthenticated(CallerError):
+    """The caller did not say, or could not show, who it is."""
+
+
+class PermissionDenied(CallerError):
+    """The caller is known, and may not do this."""
+
+
 class RetryError(NaviError):
     """The request is fine: the caller may send it again later."""
 
@@ -82,7 +94,14 @@ class FaultError(NaviError):
 
 
 class BackendError(FaultError):
-    """A model failed while it ran."""
+    """A model failed while it ran.
+
+    by_values: on the values that it was given, as an id out of its range; other values may do.
+    """
+
+    def __init__(self, message: str, *, by_values: bool = False) -> None:
+        super().__init__(message)
+        self.by_values = by_values
 
 
 class StageError(FaultError):

@@ -6,7 +6,9 @@ from typing import Literal, TypeAlias
 
 from navi.core.column import Column
 from navi.core.deadline import Deadline
+from navi.core.effort import FULL, Effort
 from navi.core.ids import Ids, Key
+from navi.core.priority import Priority
 
 Operator: TypeAlias = Literal["in", "not_in", "at_least", "at_most"]
 
@@ -43,7 +45,8 @@ class Query:
 
     user: None for an anonymous caller. features: request features, one row each. as_of: seconds since the epoch, the
     time by which recency, age and time splits are judged. seed: what any random choice is drawn from. explain: tell
-    what became of every candidate.
+    what became of every candidate. effort: how much of the full work it may cost; set by the server under load.
+    priority: whose work goes first under load.
     """
 
     pipeline: str
@@ -58,3 +61,5 @@ class Query:
     exclude: Ids = field(default_factory=Ids.empty)
     predicates: tuple[Predicate, ...] = ()
     explain: bool = False
+    effort: Effort = FULL
+    priority: Priority = Priority.ORGANIC

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from navi.core.clock import Clock
 from navi.core.errors import ConfigError, NaviError, StoreError
 from navi.core.ids import Key
+from navi.features.change_log import Changes
 from navi.features.keys import KeyKind, checked_key
 from navi.features.row_lru import RowEntry, RowLru, row_bytes
 from navi.features.schema import FeatureSchema
@@ -19,7 +20,7 @@ class CacheStats:
 
     hits: keys answered from memory; `negative_hits` of them known to have no row. misses: keys that were not.
     fetches: calls of the store for all misses. evictions: entries dropped for want of room. expirations: entries found
-    too old. bytes: estimated by `row_bytes`.
+    too old. bytes: estimated by `row_bytes`. hit_age_s: ages of the rows answered from memory, summed.
     """
 
     hits: int
@@ -30,6 +31,7 @@ class CacheStats:
     expirations: int
     entries: int
     bytes: int
+    hit_age_s: float = 0.0
 
 
 class FeatureCache:
@@ -37,7 +39,8 @@ class FeatureCache:
 
     The absence of a row is remembered too. Missing keys of a call are fetched in one call of the store; a key that
     another thread is fetching is waited for, and an error of that fetch reaches all who wait. Writes go through, and
-    the next read after one fetches anew; writes past this object (of other processes) show after `ttl_s` at the latest.
+    the next read after one fetches anew. So it does after writes past this object, those of other processes: each read
+    asks the store what has changed.
     """
 
     def __init__(self, store: FeatureStore, *, max_bytes: int, ttl_s: float, clock: Clock) -> None:
@@ -53,6 +56,8 @@ class FeatureCache:
         self._entries = RowLru(max_bytes)
         self._flights: dict[Key, _Flight] = {}
         self._hits = self._negative_hits = self._misses = self._fetches = 0
+        self._hit_age_s = 0.0
+        self._generation = 0
 
     @property
     def schema(self) -> FeatureSchema:
@@ -63,6 +68,7 @@ class FeatureCache:
         return self._store.key
 
     def get_many(self, keys: Sequence[Key]) -> list[Row | None]:
+        self._catch_up()
         now = self._clock.monotonic()
         rows: list[Row | None] = [None] * len(keys)
         missed: list[int] = []
@@ -74,6 +80,7 @@ class FeatureCache:
                 elif entry.row is None:
                     self._negative_hits += 1
                 else:
+                    self._hit_age_s += now - entry.fetched
                     rows[position] = entry.row
             self._hits += len(keys) - len(missed)
         if missed:
@@ -106,6 +113,9 @@ class FeatureCache:
     def generation(self) -> int:
         return self._store.generation()
 
+    def changes(self, since: int) -> Changes:
+        return self._store.changes(since)
+
     def close(self) -> None:
         """Close the store behind."""
         self._store.close()
@@ -121,7 +131,21 @@ class FeatureCache:
                 expirations=self._entries.expirations,
                 entries=len(self._entries),
                 bytes=self._entries.bytes,
+                hit_age_s=self._hit_age_s,
             )
+
+    def _catch_up(self) -> None:
+        """Let no read see what was known of keys that anyone has written since the last one."""
+        changes = self._store.changes(self._generation)
+        if changes.generation == self._generation:
+            return
+        with self._lock:
+            if changes.keys is None:
+                self._entries.clear()
+                self._flights.clear()
+            else:
+                self._drop(changes.keys)
+            self._generation = max(self._generation, changes.generation)
 
     def _fetched(self, keys: list[Key], now: float) -> dict[Key, Row | None]:
         """Rows of keys that were missed: from a fetch of our own, from fetches under way, or by now from memory."""
@@ -157,7 +181,7 @@ class FeatureCache:
         """Keep what was fetched, but for keys that were written since it began, and wake who waits."""
         rows = flight.rows or {}
         expires = now + self._ttl_s
-        entries = {key: RowEntry(row, expires, row_bytes(row)) for key, row in rows.items()}
+        entries = {key: RowEntry(row, now, expires, row_bytes(row)) for key, row in rows.items()}
         with self._lock:
             self._fetches += 1
             for key in keys:
@@ -170,9 +194,12 @@ class FeatureCache:
     def _forget(self, keys: Iterable[Key]) -> None:
         """Let no later read see what was known of `keys`, nor a fetch that began before bring it back."""
         with self._lock:
-            for key in keys:
-                self._entries.drop(key)
-                self._flights.pop(key, None)
+            self._drop(keys)
+
+    def _drop(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            self._entries.drop(key)
+            self._flights.pop(key, None)
 
 
 class _Flight:

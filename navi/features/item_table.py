@@ -80,6 +80,19 @@ class ItemTable:
                 self._columns[name] = _read_only(self._column(name))
             return self._columns[name]
 
+    def take(self, name: str, rows: I64) -> Column:
+        """A few rows of a column (int64 [m], none negative), in that order; nothing else of it is unpacked or kept.
+
+        NotFound for an unknown name.
+        """
+        known = self._columns.get(name)
+        if known is not None:
+            return known.take(rows)
+        if name == self.key:
+            ids = self.ids.take(rows)
+            return Column(np.array([*ids.tolist(), ""], dtype=object)[:-1] if ids.is_text else ids.values)
+        return column_of(self._array(name).take(pa.array(rows, pa.int64())))
+
     def codes(self, name: str) -> Codes:
         """A text column by dictionary: (codes int32 [n], -1 where missing; distinct values); built at the first call.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from navi.core.errors import ConfigError, StoreError
 from navi.core.ids import Key
+from navi.features.change_log import Changes, changes_in, logged
 from navi.features.keys import KeyKind, checked_key, pack_key, unpack_key
 from navi.features.lmdb_environment import LmdbEnvironment, Transaction
 from navi.features.row_codec import RowCodec
@@ -16,6 +17,7 @@ from navi.features.store import Row, WriteMode
 
 _ABOUT = b"\x00about"
 _GENERATION = b"\x00generation"
+_CHANGES = b"\x00changes"
 _FIRST_ROW = b"\x01"
 _FORMAT = 1
 _CHUNK = 512
@@ -91,10 +93,13 @@ class LmdbStore:
             after = chunk[-1][0]
 
     def count(self) -> int:
-        return self._environment.read(lambda transaction: transaction.stat()["entries"]) - len((_ABOUT, _GENERATION))
+        return self._environment.read(_count)
 
     def generation(self) -> int:
         return self._environment.read(_generation)
+
+    def changes(self, since: int) -> Changes:
+        return self._environment.read(partial(_changes, since=since))
 
     def close(self) -> None:
         self._environment.close()
@@ -104,9 +109,11 @@ class LmdbStore:
             data = transaction.get(pack_key(self._key, key))
             return None if data is None else self._row(key, data)
 
-        for key, row in rows_after(self.schema, keys, rows, mode=mode, old=old).items():
-            transaction.put(pack_key(self._key, key), self._codec.pack(row))
-        _raise_generation(transaction)
+        after = rows_after(self.schema, keys, rows, mode=mode, old=old)
+        packed = {pack_key(self._key, key): self._codec.pack(row) for key, row in after.items()}
+        for key, data in packed.items():
+            transaction.put(key, data)
+        _raise_generation(transaction, list(packed))
 
     def _row(self, key: Key, data: bytes) -> Row:
         try:
@@ -143,14 +150,30 @@ def _generation(transaction: Transaction) -> int:
     return int.from_bytes(transaction.get(_GENERATION, b""), "big")
 
 
-def _raise_generation(transaction: Transaction) -> None:
-    transaction.put(_GENERATION, (_generation(transaction) + 1).to_bytes(8, "big"))
+def _changes(transaction: Transaction, since: int) -> Changes:
+    generation = _generation(transaction)
+    if generation == since:
+        return Changes(generation, ())
+    return changes_in(transaction.get(_CHANGES, b""), generation, since)
+
+
+def _count(transaction: Transaction) -> int:
+    """Entries that are rows; a store that was made before there was a log of changes has none."""
+    others = sum(transaction.get(name) is not None for name in (_ABOUT, _GENERATION, _CHANGES))
+    entries: int = transaction.stat()["entries"]
+    return entries - others
+
+
+def _raise_generation(transaction: Transaction, keys: list[bytes]) -> None:
+    generation = _generation(transaction) + 1
+    transaction.put(_GENERATION, generation.to_bytes(8, "big"))
+    transaction.put(_CHANGES, logged(transaction.get(_CHANGES, b""), generation, keys))
 
 
 def _deleted(transaction: Transaction, keys: list[bytes]) -> int:
     there = sum(transaction.delete(key) for key in keys)
     if there:
-        _raise_generation(transaction)
+        _raise_generation(transaction, keys)
     return there
 
 

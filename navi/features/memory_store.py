@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from navi.core.ids import Key
+from navi.features.change_log import Changes, changes_in, logged
 from navi.features.keys import KeyKind, checked_key, pack_key
 from navi.features.row_codec import RowCodec
 from navi.features.row_writes import checked_rows, rows_after
@@ -22,6 +23,7 @@ class MemoryStore:
         self._key: KeyKind = key
         self._rows: dict[Key, Row] = {}
         self._generation = 0
+        self._log = b""
         self._lock = threading.Lock()
 
     @property
@@ -45,13 +47,14 @@ class MemoryStore:
         with self._lock:
             after = rows_after(self.schema, plain, checked, mode=mode, old=self._rows.get)
             self._rows |= {key: self._frozen(row) for key, row in after.items()}
-            self._generation += 1
+            self._written(plain)
 
     def delete_many(self, keys: Sequence[Key]) -> int:
         checked = [checked_key(self._key, key) for key in keys]
         with self._lock:
             there = sum(self._rows.pop(key, None) is not None for key in checked)
-            self._generation += bool(there)
+            if there:
+                self._written(checked)
             return there
 
     def items(self) -> Iterator[tuple[Key, Row]]:
@@ -66,8 +69,16 @@ class MemoryStore:
     def generation(self) -> int:
         return self._generation
 
+    def changes(self, since: int) -> Changes:
+        with self._lock:
+            return changes_in(self._log, self._generation, since)
+
     def close(self) -> None:
         pass
+
+    def _written(self, keys: Sequence[Key]) -> None:
+        self._generation += 1
+        self._log = logged(self._log, self._generation, [pack_key(self._key, key) for key in keys])
 
     def _frozen(self, row: Row) -> Row:
         """A read-only copy, which no caller's array can change."""

@@ -14,9 +14,10 @@ _TEXT_BYTES = 60
 
 @dataclass(frozen=True, slots=True)
 class RowEntry:
-    """What is known of a key until `expires` (monotonic seconds): its row, or None where it has none."""
+    """What is known of a key from `fetched` until `expires` (monotonic seconds): its row, or None where it has none."""
 
     row: Row | None
+    fetched: float
     expires: float
     size: int
 
@@ -63,6 +64,11 @@ class RowLru:
         entry = self._entries.pop(key, None)
         if entry is not None:
             self.bytes -= entry.size
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._entries.clear()
+        self.bytes = 0
 
 
 def row_bytes(row: Row | None) -> int:

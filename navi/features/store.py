@@ -5,6 +5,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from navi.core.arrays import Array
 from navi.core.ids import Key
+from navi.features.change_log import Changes
 from navi.features.keys import KeyKind
 from navi.features.schema import FeatureSchema
 
@@ -55,6 +56,10 @@ class FeatureStore(Protocol):
 
     def generation(self) -> int:
         """A number that every change of the store raises, in the same transaction; 0 for a store never written."""
+        ...
+
+    def changes(self, since: int) -> Changes:
+        """Which keys were written or deleted after generation `since`, by whomever; cheap where nothing was."""
         ...
 
     def close(self) -> None: ...

@@ -80,11 +80,14 @@ def _numeric(placed: list[tuple[int, Numeric]]) -> NumericWriter:
     widths = [transform.width for _, transform in placed]
     columns = np.concatenate([np.arange(start, start + transform.width) for start, transform in placed])
     logs = np.flatnonzero(np.repeat([transform.log1p for _, transform in placed], widths))
+    mean = np.repeat([transform.mean for _, transform in placed], widths).astype(np.float64)
+    std = np.repeat([transform.std for _, transform in placed], widths).astype(np.float64)
     return NumericWriter(
         tuple(parts),
         _as_slice(columns),
-        mean=np.repeat([transform.mean for _, transform in placed], widths).astype(np.float64),
-        std=np.repeat([transform.std for _, transform in placed], widths).astype(np.float64),
+        width=at,
+        mean=mean if mean.any() else None,
+        std=std if (std != 1.0).any() else None,
         logs=_as_slice(logs) if len(logs) else None,
     )
 

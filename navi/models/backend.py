@@ -1,7 +1,7 @@
 """The seam behind which a loaded model runs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -11,11 +11,15 @@ from navi.core.arrays import Array
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """A tensor of a model: shape counts the batch dimension, which is None like every free one."""
+    """A tensor of a model: shape counts the batch dimension, which is None like every free one.
+
+    leading: the name that the model gives to dimension 0 where it is free, or nothing.
+    """
 
     name: str
     dtype: np.dtype
     shape: tuple[int | None, ...]
+    leading: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """From a version's directory to a model that may serve."""
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +10,9 @@ from navi.core.errors import BackendError, ModelError
 from navi.features.encoder import Encoder
 from navi.features.vocabulary import Vocabulary
 from navi.models.backend import Backend
-from navi.models.manifest import check_manifest
-from navi.models.options import ModelOptions, Provider
+from navi.models.manifest import checked_digest
+from navi.models.opening import open_backend, provider_shown
+from navi.models.options import ModelOptions
 from navi.models.probe import TOLERANCE, row_difference
 from navi.models.signature_check import check_outputs, check_signature
 from navi.models.spec import ModelSpec, load_spec
@@ -24,7 +26,8 @@ class LoadedModel:
     """A checked and warmed model, with what its inputs are made by.
 
     digest: of the version's manifest. difference: the largest relative difference that company made to a row's outputs,
-    as `row_difference` has it. provider: where it runs, and what was asked for in vain.
+    as `row_difference` has it. provider: where it runs, and what was asked for in vain. load_s: seconds from opening
+    its files to having warmed and probed it. format: of the file that it was opened from (`onnx`, `pt2`).
     """
 
     spec: ModelSpec
@@ -33,6 +36,8 @@ class LoadedModel:
     digest: str
     difference: float
     provider: str
+    load_s: float = 0.0
+    format: str = "onnx"
 
     @property
     def row_independent(self) -> bool:
@@ -46,11 +51,12 @@ def load_model(directory: Path, options: ModelOptions) -> LoadedModel:
     Raises ModelError where files are not those of the manifest, where the model is not what `model.toml` says, where it
     fails or gives anything not finite on a synthetic batch, or where its provider is not here.
     """
-    digest = check_manifest(directory)
+    started = time.perf_counter()
+    digest = checked_digest(directory, required=options.manifest_required)
     spec = load_spec(directory)
     vocabularies = {name: Vocabulary.load(directory / path) for name, path in spec.vocabularies.items()}
     sizes = {name: vocabulary.size for name, vocabulary in vocabularies.items()}
-    backend = _open(directory, spec, options)
+    backend = _open(directory, spec, options, digest)
     try:
         check_signature(spec, backend.signature)
         difference = _try_out(spec, sizes, backend, options.max_rows)
@@ -60,9 +66,10 @@ def load_model(directory: Path, options: ModelOptions) -> LoadedModel:
     except ModelError:
         backend.close()
         raise
-    asked = backend.provider.startswith(options.provider)
-    provider = backend.provider if asked else f"{backend.provider} (asked for {options.provider})"
-    return LoadedModel(spec, backend, Encoder(spec.inputs, vocabularies), digest, difference, provider)
+    provider = provider_shown(backend, options)
+    encoder = Encoder(spec.inputs, vocabularies)
+    load_s = time.perf_counter() - started
+    return LoadedModel(spec, backend, encoder, digest, difference, provider, load_s, options.format)
 
 
 def _try_out(spec: ModelSpec, sizes: dict[str, int], backend: Backend, max_rows: int) -> float:
@@ -73,37 +80,8 @@ def _try_out(spec: ModelSpec, sizes: dict[str, int], backend: Backend, max_rows:
     return row_difference(backend, inputs, random)
 
 
-def _open(directory: Path, spec: ModelSpec, options: ModelOptions) -> Backend:
-    """The backends are imported here, so that each needs its package only where it is used."""
+def _open(directory: Path, spec: ModelSpec, options: ModelOptions, digest: str) -> Backend:
     name = spec.files.get(options.format)
     if name is None:
         raise ModelError(f"{directory}: the model has no {options.format} file, only: {', '.join(spec.files)}")
-    try:
-        if options.format == "onnx":
-            return _open_onnx(directory / name, options)
-        return _open_torch(directory / name, spec, options)
-    except ModuleNotFoundError as error:
-        extra = "torch" if options.format == "pt2" else "cpu"
-        raise ModelError(f"{directory}: {error}; install navi-ranking[{extra}]") from error
-
-
-def _open_onnx(path: Path, options: ModelOptions) -> Backend:
-    from navi.models.onnx_backend import OnnxBackend
-
-    # What TensorRT cannot run is left to CUDA.
-    providers: list[Provider] = ["tensorrt", "cuda"] if options.provider == "tensorrt" else [options.provider]
-    return OnnxBackend.load(path, providers=providers, allow_fallback=options.allow_fallback, threads=options.threads)
-
-
-def _open_torch(path: Path, spec: ModelSpec, options: ModelOptions) -> Backend:
-    if not options.trusted:
-        raise ModelError(
-            f"{path}: a pt2 archive is code; it is loaded only where the configuration says `trusted = true`"
-        )
-    from navi.models.torch_backend import TorchBackend, has_device
-
-    device: str = options.provider
-    if options.allow_fallback and not has_device(device):
-        device = "cpu"
-    outputs = [output.name for output in spec.outputs]
-    return TorchBackend.load(path, outputs, device=device, compile=options.compile, threads=options.threads)
+    return open_backend(directory / name, options, [output.name for output in spec.outputs], digest=digest)

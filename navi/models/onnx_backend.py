@@ -10,7 +10,7 @@ import onnxruntime as ort
 from navi.core.arrays import Array
 from navi.core.errors import BackendError, ModelError
 from navi.models.backend import Signature
-from navi.models.onnx_session import ERRORS, NAMES, available, open_session, provider_of, signature_of
+from navi.models.onnx_session import ERRORS, NAMES, REFUSED_VALUES, available, open_session, provider_of, signature_of
 from navi.models.options import Provider
 from navi.models.zeros import zeros
 
@@ -54,7 +54,7 @@ class OnnxBackend:
         try:
             values = self._run(inputs)
         except ERRORS as error:
-            raise BackendError(f"ONNX Runtime: {error}") from error
+            raise BackendError(f"ONNX Runtime: {error}", by_values=isinstance(error, REFUSED_VALUES)) from error
         return dict(zip(self._outputs, values, strict=True))
 
     def warm(self, rows: Sequence[int]) -> None:

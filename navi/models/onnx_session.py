@@ -11,6 +11,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as native
 
 from navi.core.errors import ModelError
 from navi.models.backend import Signature, TensorSpec
+from navi.models.onnx_file import source_of
 from navi.models.options import Provider
 
 NAMES: dict[Provider, str] = {
@@ -27,6 +28,12 @@ _DTYPES = {
     "tensor(double)": np.float64,
     "tensor(int64)": np.int64,
     "tensor(int32)": np.int32,
+    "tensor(int16)": np.int16,
+    "tensor(int8)": np.int8,
+    "tensor(uint64)": np.uint64,
+    "tensor(uint32)": np.uint32,
+    "tensor(uint16)": np.uint16,
+    "tensor(uint8)": np.uint8,
     "tensor(bool)": np.bool_,
     "tensor(string)": np.object_,
 }
@@ -45,11 +52,15 @@ ERRORS = (
 )
 """What ONNX Runtime raises: classes of its own, without a common base, and Python's."""
 
+REFUSED_VALUES = (native.InvalidArgument,)
+"""Those of them that say that a run's inputs are at fault: a shape that does not fit, an id out of range."""
+
 
 def open_session(path: Path, providers: Sequence[str], threads: int, *, allow_fallback: bool) -> ort.InferenceSession:
     """A session on `providers` (full names, the CPU last).
 
-    Where they fail and `allow_fallback` is set, it is on the CPU alone. Raises ModelError where there is none.
+    Where they fail and `allow_fallback` is set, it is on the CPU alone. Raises ModelError where there is none, and
+    where the file wants weights from outside its directory.
     """
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
@@ -60,10 +71,13 @@ def open_session(path: Path, providers: Sequence[str], threads: int, *, allow_fa
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     options.log_severity_level = 3
+    # Of bytes ONNX Runtime would not know where the rest lies.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(path.parent))
     chosen = [(name, _OPTIONS.get(name, {})) for name in providers]
+    source = source_of(path)
     try:
         # Without `enable_fallback=0` a failing device is replaced by the CPU behind our back, even later, in a run.
-        return ort.InferenceSession(path, options, providers=chosen, enable_fallback=0)
+        return ort.InferenceSession(source, options, providers=chosen, enable_fallback=0)
     except ERRORS as error:
         if allow_fallback and len(providers) > 1:
             return open_session(path, providers[-1:], threads, allow_fallback=False)
@@ -105,10 +119,18 @@ def provider_of(session: ort.InferenceSession) -> str:
 def _tensor(path: Path, kind: str, value: Any) -> TensorSpec:
     dtype = _DTYPES.get(value.type)
     if dtype is None:
-        hint = " (a classifier's probabilities? export it with zipmap off)" if value.type.startswith("seq") else ""
-        raise ModelError(f"{path}: {kind} {value.name!r} is {value.type}, where a plain tensor is needed{hint}")
-    # A free dimension has a name, no value, or a -1 that an exporter left. A 0 is free in an output only: an input that
-    # says 0 rows takes no others.
-    least = 0 if kind == "input" else 1
-    shape = tuple(size if isinstance(size, int) and size >= least else None for size in value.shape)
-    return TensorSpec(value.name, np.dtype(dtype), shape)
+        raise ModelError(
+            f"{path}: {kind} {value.name!r} is {value.type}, where a plain tensor is needed{_hint(value.type)}"
+        )
+    # A free dimension has a name, no value, or a -1 or 0 that an exporter left.
+    shape = tuple(size if isinstance(size, int) and size > 0 else None for size in value.shape)
+    named = value.shape[0] if value.shape and isinstance(value.shape[0], str) else ""
+    return TensorSpec(value.name, np.dtype(dtype), shape, named)
+
+
+def _hint(kind: str) -> str:
+    if kind.startswith("seq(map("):
+        return " (a classifier's probabilities: convert it with zipmap off)"
+    if kind.startswith(("seq", "optional", "map", "sparse")):
+        return " (end the graph in tensors, one output each)"
+    return f" that numpy has (cast {kind.removeprefix('tensor')} to float32 in the graph)"

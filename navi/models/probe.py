@@ -32,9 +32,14 @@ def _take(inputs: Mapping[str, Array], way: I64) -> dict[str, Array]:
 
 def _difference(together: Mapping[str, Array], way: I64, outputs: Mapping[str, Array]) -> float:
     """How far the first rows of `outputs` are from the rows `way` of `together`."""
-    largest = 0.0
-    for name, values in together.items():
-        expected = values[way].astype(np.float64)
-        apart = np.abs(outputs[name][: len(way)] - expected) / np.maximum(1.0, np.abs(expected))
-        largest = max(largest, float(np.nan_to_num(apart, nan=np.inf).max(initial=0.0)))
-    return largest
+    return max((_apart(values[way], outputs[name][: len(way)]) for name, values in together.items()), default=0.0)
+
+
+def _apart(expected: Array, given: Array) -> float:
+    if expected.shape != given.shape:
+        return np.inf
+    if expected.dtype == object:
+        return np.inf if (expected != given).any() else 0.0
+    wanted = expected.astype(np.float64)
+    apart = np.abs(given - wanted) / np.maximum(1.0, np.abs(wanted))
+    return float(np.nan_to_num(apart, nan=np.inf).max(initial=0.0))

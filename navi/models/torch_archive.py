@@ -9,7 +9,7 @@ import io
 import json
 import pickle
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import torch
 
@@ -23,14 +23,19 @@ def check_archive(path: Path) -> None:
     """ModelError where the archive is damaged, of an old format, or holds an object that is no tensor."""
     try:
         with zipfile.ZipFile(path) as archive:
-            problem = _problem(archive)
+            problem = _problem(archive, path.stat().st_size)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise ModelError(f"{path} is no archive of torch.export: {error}") from error
     if problem:
         raise ModelError(f"{path}: {problem}; only archives of tensors are loaded")
 
 
-def _problem(archive: zipfile.ZipFile) -> str | None:
+def _problem(archive: zipfile.ZipFile, size: int) -> str | None:
+    if any(_leads_out(entry.filename) for entry in archive.infolist()):
+        return "an entry's name leads out of it"
+    # Torch stores entries as they are.
+    if sum(entry.file_size for entry in archive.infolist()) > size:
+        return f"its entries claim more than the {size:,} bytes that it has"
     # Torch finds entries without regard to case.
     names = {entry.filename.lower(): entry for entry in archive.infolist()}
     if len(names) != len(archive.infolist()):
@@ -39,6 +44,11 @@ def _problem(archive: zipfile.ZipFile) -> str | None:
         return "it has no archive version, as those of old versions of torch"
     unsafe = (_problem_of(archive, name, entry) for name, entry in names.items())
     return next((problem for problem in unsafe if problem), None)
+
+
+def _leads_out(name: str) -> bool:
+    path = PurePosixPath(name.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts
 
 
 def _problem_of(archive: zipfile.ZipFile, name: str, entry: zipfile.ZipInfo) -> str | None:

@@ -71,7 +71,7 @@ class TorchBackend:
         except KeyError as error:
             raise BackendError(f"input {error} is missing") from error
         except _ERRORS as error:
-            raise BackendError(f"torch: {error}") from error
+            raise BackendError(f"torch: {error}", by_values=isinstance(error, IndexError)) from error
         return {spec.name: array for spec, array in zip(self.signature.outputs, arrays, strict=True)}
 
     def warm(self, rows: Sequence[int]) -> None:
@@ -125,4 +125,12 @@ def _spec(path: Path, nodes: Mapping[str, torch.fx.Node], what: tuple[str, str, 
     if not isinstance(value, torch.Tensor):
         raise ModelError(f"{path}: {kind} {name!r} is {value!r}, where a tensor is needed")
     shape = tuple(size if isinstance(size, int) else None for size in value.shape)
-    return TensorSpec(name, np.dtype(str(value.dtype).removeprefix("torch.")), shape)
+    leading = str(value.shape[0]) if shape and shape[0] is None else ""
+    return TensorSpec(name, _dtype(path, kind, name, value.dtype), shape, leading)
+
+
+def _dtype(path: Path, kind: str, name: str, dtype: torch.dtype) -> np.dtype:
+    try:
+        return np.dtype(str(dtype).removeprefix("torch."))
+    except TypeError as error:
+        raise ModelError(f"{path}: {kind} {name!r} is {dtype}, which numpy has not: cast it in the model") from error

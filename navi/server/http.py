@@ -1,68 +1,39 @@
-"""The second port, for people and machines that watch: metrics, health, a status page."""
+"""The second port, for people and machines that watch."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Callable
+from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import TypeAlias
 
-from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
-
-from navi import __version__
+from navi.core.errors import ConfigError
+from navi.server.settings import split_address
+from navi.server.site import Page, Site, text
 
 _POLL_S = 0.1
 """How soon the server notices that it is to stop."""
 
-Facts: TypeAlias = Callable[[], Mapping[str, str]]
 
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What a GET of a path answers."""
-
-    status: HTTPStatus
-    content_type: str
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """The pages by path."""
-
-    registry: CollectorRegistry
-    ready: Callable[[], bool]
-    facts: Facts
-
-    def page(self, path: str) -> Page:
-        makers = {"/": self._index, "/metrics": self._metrics, "/healthz": self._alive, "/readyz": self._ready}
-        maker = makers.get(path.partition("?")[0])
-        return _text(HTTPStatus.NOT_FOUND, "no such page") if maker is None else maker()
-
-    def _metrics(self) -> Page:
-        return Page(HTTPStatus.OK, CONTENT_TYPE_PLAIN_0_0_4, generate_latest(self.registry))
-
-    def _alive(self) -> Page:
-        return _text(HTTPStatus.OK, "alive")
-
-    def _ready(self) -> Page:
-        return _text(HTTPStatus.OK, "ready") if self.ready() else _text(HTTPStatus.SERVICE_UNAVAILABLE, "not ready")
-
-    def _index(self) -> Page:
-        facts = {"version": __version__, "ready": "yes" if self.ready() else "no", **self.facts()}
-        rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
-        links = " ".join(f'<a href="{path}">{path}</a>' for path in ("/metrics", "/healthz", "/readyz"))
-        html = f"<!doctype html><title>Navi</title><h1>Navi</h1><table>{rows}</table><p>{links}</p>\n"
-        return Page(HTTPStatus.OK, "text/html; charset=utf-8", html.encode())
+_REFUSAL = replace(text(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD"), headers=(("Allow", "GET, HEAD"),))
 
 
 class HttpServer:
     """Serves a site from threads of its own; bound once made, which raises OSError where the address is taken."""
 
     def __init__(self, host: str, port: int, site: Site) -> None:
-        self._server = ThreadingHTTPServer((host, port), _handler(site))
+        self._server = _TickingServer((host, port), _handler(site))
+        self._server.tick = site.tick
         self._thread = Thread(target=self._server.serve_forever, args=(_POLL_S,), name="navi-http", daemon=True)
+
+    @classmethod
+    def bound(cls, address: str, site: Site) -> "HttpServer | None":
+        """At `host:port`; None where the address is empty. ConfigError where it cannot be had."""
+        if not address:
+            return None
+        try:
+            return cls(*split_address(address), site)
+        except OSError as error:
+            raise ConfigError("http_address", f"cannot listen on {address}: {error}") from error
 
     @property
     def port(self) -> int:
@@ -78,8 +49,13 @@ class HttpServer:
         self._server.server_close()
 
 
-def _text(status: HTTPStatus, text: str) -> Page:
-    return Page(status, "text/plain; charset=utf-8", text.encode() + b"\n")
+class _TickingServer(ThreadingHTTPServer):
+    """Calls `tick` between requests, and every `_POLL_S` at the latest."""
+
+    tick: Callable[[], None]
+
+    def service_actions(self) -> None:
+        self.tick()
 
 
 def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
@@ -89,10 +65,10 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
         sys_version = ""
 
         def do_GET(self) -> None:
-            self._send(site.page(self.path))
+            self._send(site.page(self.path, self.headers["Authorization"] or ""))
 
         def do_HEAD(self) -> None:
-            self._send(site.page(self.path))
+            self.do_GET()
 
         def __getattr__(self, name: str) -> Callable[[], None]:
             if name.startswith("do_"):  # every other method that there is
@@ -100,14 +76,14 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             raise AttributeError(name)
 
         def _refuse(self) -> None:
-            self._send(_text(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD"))
+            self._send(_REFUSAL)
 
         def _send(self, page: Page) -> None:
             self.send_response(page.status)
             self.send_header("Content-Type", page.content_type)
             self.send_header("Content-Length", str(len(page.body)))
-            if page.status is HTTPStatus.METHOD_NOT_ALLOWED:
-                self.send_header("Allow", "GET, HEAD")
+            for name, value in page.headers:
+                self.send_header(name, value)
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(page.body)

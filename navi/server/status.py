@@ -19,14 +19,20 @@ from navi.core.errors import (
     NaviError,
     NotFound,
     Overloaded,
+    PermissionDenied,
     StageError,
     StoreError,
+    Unauthenticated,
     Unavailable,
+    Unsupported,
 )
 
 CODES: dict[type[NaviError], grpc.StatusCode] = {
     InvalidArgument: grpc.StatusCode.INVALID_ARGUMENT,
     NotFound: grpc.StatusCode.NOT_FOUND,
+    Unauthenticated: grpc.StatusCode.UNAUTHENTICATED,
+    PermissionDenied: grpc.StatusCode.PERMISSION_DENIED,
+    Unsupported: grpc.StatusCode.UNIMPLEMENTED,
     Overloaded: grpc.StatusCode.RESOURCE_EXHAUSTED,
     Unavailable: grpc.StatusCode.UNAVAILABLE,
     DeadlineExceeded: grpc.StatusCode.DEADLINE_EXCEEDED,

@@ -5,6 +5,7 @@ from navi.core.query import MAX_K, Query
 from navi.core.ranking import Ranking
 from navi.wire.buffers import read, write
 from navi.wire.column_codec import encode_columns
+from navi.wire.explanation_codec import decode_explanation, encode_explanation
 from navi.wire.ids_codec import decode_ids, encode_ids, encode_key
 from navi.wire.predicate_codec import decode_predicates, encode_predicate
 from navi.wire.query_codec import (
@@ -44,6 +45,7 @@ def decode_rank(message: ranking_pb2.RankRequest, arrival: Arrival) -> Query:
         supplied=decode_supplied(message.supplied, "supplied") if message.HasField("supplied") else None,
         exclude=decode_ids(message.exclude, "exclude"),
         predicates=decode_predicates(message.predicates),
+        explain=message.explain,
     )
 
 
@@ -64,6 +66,7 @@ def encode_rank(query: Query) -> ranking_pb2.RankRequest:
         as_of=encode_time(query.as_of),
         seed=query.seed,
         request_id=query.request_id,
+        explain=query.explain,
     )
 
 
@@ -81,6 +84,7 @@ def encode_ranking(ranking: Ranking, request_id: str) -> ranking_pb2.RankRespons
         as_of=encode_time(ranking.as_of),
         seed=ranking.seed,
         request_id=request_id,
+        explanation=None if ranking.explanation is None else encode_explanation(ranking.explanation),
     )
 
 
@@ -103,4 +107,5 @@ def decode_ranking(message: ranking_pb2.RankResponse) -> Ranking:
         shortfall=dict(message.shortfall),
         as_of=decode_time(message.as_of, "as_of"),
         seed=message.seed,
+        explanation=decode_explanation(message.explanation) if message.HasField("explanation") else None,
     )

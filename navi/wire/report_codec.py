@@ -58,10 +58,10 @@ def encode_tasks(tasks: Mapping[str, F32]) -> list[types_pb2.Column]:
     return [encode_column(name, Column(values)) for name, values in tasks.items()]
 
 
-def decode_tasks(messages: Iterable[types_pb2.Column], rows: int) -> dict[str, F32]:
-    """Per-task float32 [rows]; NaN is kept."""
-    columns = decode_columns(messages, "tasks", rows=rows, finite=False)
+def decode_tasks(messages: Iterable[types_pb2.Column], rows: int, path: str = "tasks") -> dict[str, F32]:
+    """Columns of scores by name, float32 [rows] each; NaN is kept. path: where they stand, for messages."""
+    columns = decode_columns(messages, path, rows=rows, finite=False)
     for name, column in columns.items():
         if column.dtype != "float32" or column.values.ndim != 1:
-            raise InvalidArgument(f"tasks ({name})", "is not one float32 a row")
+            raise InvalidArgument(f"{path} ({name})", "is not one float32 a row")
     return {name: column.values for name, column in columns.items()}

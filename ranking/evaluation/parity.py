@@ -130,7 +130,8 @@ def _onnx_and_torch(path: Path) -> list[Agreement]:
     for name, config in read_config(path).models.items():
         directory = path / config.path
         onnx = load_model(directory, config.model_copy(update={"format": "onnx"}))
-        torch = load_model(directory, config.model_copy(update={"format": "pt2", "trusted": True}))
+        trusted = {"format": "pt2", "trusted": True, "digests": (onnx.digest,)}
+        torch = load_model(directory, config.model_copy(update=trusted))
         sizes = {word: Vocabulary.load(directory / file).size for word, file in onnx.spec.vocabularies.items()}
         inputs = synthetic_inputs(onnx.spec.inputs, sizes, ROWS, np.random.default_rng(0))
         ours, theirs = onnx.backend.run(inputs), torch.backend.run(inputs)

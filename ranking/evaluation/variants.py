@@ -83,7 +83,7 @@ def variants(bundle: Bundle, name: str, *, exhaustive: bool = True) -> Iterator[
 
 def eligible(funnel: Funnel, query: Query) -> I64:
     """Rows of all items that the funnel's filters let the query see, int64, ascending."""
-    run = Runner(funnel.clock, query.deadline)
+    run = Runner.start(funnel.clock, query.deadline)
     context = hydrate(run, query, funnel.steps)
     n = len(funnel.steps.table)
     every = Candidates(np.arange(n, dtype=np.int64), np.zeros(n, dtype=np.uint32))

@@ -19,7 +19,11 @@ class Rerank:
     def run(self, context: Context, candidates: Candidates) -> Candidates:
         query = context.query
         request = ScoringRequest(
-            user=context.user, features=query.features, as_of=query.as_of, deadline=context.deadline
+            user=context.user,
+            features=query.features,
+            as_of=query.as_of,
+            deadline=context.deadline,
+            priority=query.priority,
         )
         columns = supplied_columns(query.supplied, context.table, candidates.rows)
         scores = self.scorer.score(request, candidates.rows, columns)

@@ -52,9 +52,9 @@ def write_models(directory: Path, prepared: Prepared, trained: Trained) -> dict[
         model_digest=reports[USER_TOWER].digest,
     )
     if prepared.options.funnel.approximate:
-        build_index(
-            ItemVectors.open(directory / PATHS["vectors"]), _users(prepared, trained), directory / PATHS["index"]
-        )
+        vectors = ItemVectors.open(directory / PATHS["vectors"])
+        depth = prepared.options.funnel.retrieve
+        build_index(vectors, _users(prepared, trained), directory / PATHS["index"], depth=depth)
     return reports
 
 

@@ -28,7 +28,7 @@ ROOMS = [
 NARROW = {
     "navi.wire": {"navi.core"},
     "navi.client": {"navi.core", "navi.wire"},
-    "loadtest": {"navi.core", "navi.wire", "navi.client"},
+    "loadtest": {"navi.core", "navi.wire", "navi.client", "navi.bench"},
 }
 NOT_FOR_APPLICATIONS = {"navi.server", "navi.bench", "navi.cli"}
 
@@ -45,10 +45,12 @@ OWNERS = {
     "grpc_tools": ["navi/wire/"],
     "faiss": ["candidates/vector_index"],
     "uvloop": ["navi/server/", "loadtest/"],
+    "jinja2": ["navi/server/page/"],
+    "markupsafe": ["navi/server/page/"],
     "matplotlib": ["loadtest/report/"],
     "opentelemetry": ["navi/server/tracing"],
     "prometheus_client": ["navi/server/"],
-    "typer": ["navi/cli/", "ranking/commands/", "loadtest/"],
+    "typer": ["navi/cli/", "navi/bench/commands", "ranking/commands/", "loadtest/"],
 }
 
 

@@ -126,9 +126,8 @@ def test_a_poisoned_call_fails_alone(start: Start, held: Held) -> None:
         ScoreCall({"user": np.zeros((1, 2), np.float64)}, {"item": np.zeros((2, 1), np.float32)}, 2),
         ScoreCall({"user": np.zeros((1, 2), np.float32)}, {"item": np.zeros((2, 1), np.int64)}, 2),
         ScoreCall({"user": np.zeros((1, 2), np.float32)}, {"thing": np.zeros((2, 1), np.float32)}, 2),
-        ScoreCall({}, {"user": np.zeros((2, 2), np.float32), "item": np.zeros((2, 1), np.float32)}, 2),
     ],
-    ids=["width", "request dtype", "row dtype", "name", "scope"],
+    ids=["width", "request dtype", "row dtype", "name"],
 )
 def test_a_call_that_does_not_fit_its_mates_does_not_change_their_answers(
     start: Start, held: Held, misfit: ScoreCall
@@ -141,6 +140,18 @@ def test_a_call_that_does_not_fit_its_mates_does_not_change_their_answers(
     assert before.result()["y"].tolist() == answer(2, 1)
     assert after.result()["y"].tolist() == answer(3, 2)
     assert batcher.stats.rerun == 1
+
+
+def test_a_call_that_gives_its_request_inputs_row_by_row_shares_a_run(start: Start, held: Held) -> None:
+    batcher = start(held)
+    batcher.submit(call(1), NEVER)
+    assert held.running.acquire(timeout=30)
+    user = np.array([[3, 0], [4, 0]], np.float32)
+    by_row = ScoreCall({}, {"user": user, "item": np.array([[5], [6]], np.float32)}, 2)
+    pending = [batcher.submit(each, NEVER) for each in (call(2, 1), by_row, call(1, 2))]
+    held.go.set()
+    assert [each.result()["y"].tolist() for each in pending] == [answer(2, 1), [3005.0, 4006.0], answer(1, 2)]
+    assert (batcher.stats.batches, batcher.stats.rerun) == (2, 0)
 
 
 def test_an_input_with_too_few_rows_is_refused_at_the_door(start: Start) -> None:

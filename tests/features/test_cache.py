@@ -66,6 +66,9 @@ class WatchedStore:
     def generation(self):
         return self.inner.generation()
 
+    def changes(self, since):
+        return self.inner.changes(since)
+
     def close(self):
         self.inner.close()
 
@@ -143,14 +146,42 @@ def test_numpy_keys_find_what_plain_ones_fetched(store, cache):
     assert store.fetched == [[1], [2]]
 
 
+def test_a_write_past_the_cache_shows_in_the_next_read_and_other_rows_stay(store, cache):
+    assert ages(cache, 1, 2, 9) == [31, 32, None]
+    store.inner.put_many([1, 9], [{"age": 41}, {"age": 49}])
+    assert ages(cache, 1, 2, 9) == [41, 32, 49]
+    assert store.fetched == [[1, 2, 9], [1, 9]]
+    store.inner.delete_many([9])
+    assert ages(cache, 1, 9) == [41, None]
+    assert store.fetched[2:] == [[9]]
+
+
+def test_after_more_writes_than_the_store_remembers_everything_is_read_again(store, cache):
+    assert ages(cache, 1, 2) == [31, 32]
+    for age in range(1000):
+        store.inner.put_many([1], [{"age": age}])
+    assert ages(cache, 1, 2) == [999, 32]
+    assert store.fetched == [[1, 2], [1, 2]]
+
+
+def test_a_fetch_that_began_before_a_write_past_the_cache_is_not_kept(store, cache, pool):
+    store.hold()
+    early = pool.submit(ages, cache, 1)
+    assert store.held.wait(30)
+    store.inner.put_many([1], [{"age": 41}])
+    store.go_on.set()
+    assert early.result(30) == [31]
+    assert ages(cache, 1) == [41]
+
+
 def test_a_row_is_read_again_after_its_time(store, cache, clock):
     ages(cache, 1, 9)
     clock.advance(TTL - 0.001)
     ages(cache, 1, 9)
     assert len(store.fetched) == 1
-    store.inner.put_many([1, 9], [{"age": 41}, {"age": 49}])
     clock.advance(0.001)
-    assert ages(cache, 1, 9) == [41, 49]
+    assert ages(cache, 1, 9) == [31, None]
+    assert len(store.fetched) == 2
     assert cache.stats().expirations == 2
 
 
@@ -170,6 +201,15 @@ def test_counts_add_up(cache):
     assert cache.stats() == CacheStats(
         hits=4, negative_hits=1, misses=4, fetches=2, evictions=0, expirations=0, entries=4, bytes=size
     )
+
+
+def test_the_ages_of_the_rows_found_are_summed(cache, clock):
+    ages(cache, 1, 2, 9)
+    clock.advance(TTL / 4)
+    ages(cache, 1, 2, 9)
+    clock.advance(TTL / 4)
+    ages(cache, 1)
+    assert cache.stats().hit_age_s == pytest.approx(TTL)
 
 
 def test_the_bound_in_bytes_holds_and_the_least_lately_used_go_first(store, clock):

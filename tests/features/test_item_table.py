@@ -339,3 +339,24 @@ def test_a_file_that_we_did_not_write_is_refused(
     rewrite(tmp_path / "items.arrow", columns, metadata)
     with pytest.raises(BundleError, match=message):
         ItemTable.open(tmp_path / "items.arrow")
+
+
+def test_a_few_rows_of_a_column_are_those_of_the_whole(tmp_path: Path) -> None:
+    n = 9
+    columns = {
+        "id": [f"i{at}" for at in range(n)],
+        "price": pa.array([None if at == 2 else at / 2 for at in range(n)], pa.float32()),
+        "fresh": [None if at == 3 else at % 2 == 0 for at in range(n)],
+        "title": [None if at == 4 else f"title {at}" for at in range(n)],
+        "words": [None if at == 5 else [f"w{at}"] * (at % 3) for at in range(n)],
+        "vector": pa.array([None if at == 6 else [at, at + 1.0] for at in range(n)], pa.list_(pa.float32(), 2)),
+    }
+    asked = np.array([6, 0, 4, 5, 5, 2, 3, 8])
+    table, whole = made(tmp_path, columns), made(tmp_path, columns)
+    for name in columns:
+        expected = rows_of(whole.column(name).take(asked))
+        assert rows_of(table.take(name, asked)) == expected
+        assert rows_of(whole.take(name, asked)) == expected
+        assert rows_of(table.take(name, asked[:0])) == []
+    with pytest.raises(NotFound):
+        table.take("colour", asked)

@@ -9,7 +9,9 @@ import lmdb
 import numpy as np
 import pytest
 
+from navi.core.clock import SystemClock
 from navi.core.errors import ConfigError, StoreError
+from navi.features.cache import FeatureCache
 from navi.features.lmdb_store import LmdbStore
 from navi.features.schema import FeatureSchema, Field
 
@@ -155,6 +157,19 @@ def test_a_write_of_another_process_is_seen_by_the_next_read(opened, child):
     store.delete_many([1])
     assert other.ask("store.get_many([1])[0]") == "None"
     assert other.ask("store.generation()") == "2"
+
+
+def test_a_cache_reads_again_what_another_process_has_written(opened, child):
+    store, other = opened(), child()
+    cache = FeatureCache(store, max_bytes=1 << 20, ttl_s=3600, clock=SystemClock())
+    assert ages(cache, 1, 2) == [None, None]
+    for age in range(5):
+        assert other.ask(f"store.put_many([1], [{{'age': {age}}}])") == "None"
+        assert ages(cache, 1, 2) == [[age], None]
+    assert cache.stats().misses == 2 + 5
+    assert (store.count(), other.ask("store.delete_many([1])")) == (1, "1")
+    assert ages(cache, 1) == [None]
+    assert store.count() == 0
 
 
 def test_appends_of_two_processes_are_all_kept(opened, child):

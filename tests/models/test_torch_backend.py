@@ -1,6 +1,7 @@
 """`.pt2` archives run as ONNX does, and only those that hold nothing but tensors."""
 
 import io
+import os
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -17,11 +18,13 @@ from torch import Tensor, nn
 
 from navi.core.errors import BackendError, ModelError
 from navi.models.loader import load_model
-from navi.models.manifest import write_manifest
+from navi.models.manifest import check_manifest, write_manifest
 from navi.models.options import ModelOptions
 from navi.models.torch_backend import TorchBackend
 
-TRUSTED = ModelOptions(format="pt2", trusted=True, max_rows=64)
+
+def trusted(version: Path, **more: object) -> ModelOptions:
+    return ModelOptions(format="pt2", trusted=True, digests=(check_manifest(version),), max_rows=64, **more)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +54,7 @@ def test_outputs_are_the_models(backend: TorchBackend, rows: int) -> None:
 
 
 def test_onnx_and_torch_agree(version: Path) -> None:
-    models = [load_model(version, options) for options in (ModelOptions(max_rows=64), TRUSTED)]
+    models = [load_model(version, options) for options in (ModelOptions(max_rows=64), trusted(version))]
     assert models[0].backend.signature == models[1].backend.signature
     assert models[0].digest == models[1].digest
     assert all(model.row_independent for model in models)
@@ -62,6 +65,16 @@ def test_onnx_and_torch_agree(version: Path) -> None:
 def test_an_archive_is_refused_where_it_is_not_trusted(version: Path) -> None:
     with pytest.raises(ModelError, match="only where the configuration says `trusted = true`"):
         load_model(version, ModelOptions(format="pt2"))
+
+
+def test_an_archive_is_refused_where_the_operator_has_not_named_its_digest(version: Path) -> None:
+    digest = check_manifest(version)
+    for digests in ((), ("0" * 64,)):
+        with pytest.raises(ModelError, match=f"none of the configuration's `digests`; it is {digest}"):
+            load_model(version, ModelOptions(format="pt2", trusted=True, digests=digests))
+    with pytest.raises(ModelError, match="none of the configuration's `digests`"):
+        load_model(version, ModelOptions(digests=("0" * 64,)))
+    assert load_model(version, ModelOptions(digests=(digest,))).digest == digest
 
 
 def test_many_threads_may_run_one_model_on_read_only_memory(backend: TorchBackend) -> None:
@@ -95,8 +108,8 @@ def test_a_device_that_is_not_here_is_an_error_unless_allowed(archive: Path, ver
     with pytest.raises(ModelError, match="device 'cuda:1' is not here"):
         TorchBackend.load(archive, device="cuda:1")
     with pytest.raises(ModelError, match="device 'cuda' is not here"):
-        load_model(version, TRUSTED.model_copy(update={"provider": "cuda"}))
-    fallen = load_model(version, TRUSTED.model_copy(update={"provider": "cuda", "allow_fallback": True}))
+        load_model(version, trusted(version, provider="cuda"))
+    fallen = load_model(version, trusted(version, provider="cuda", allow_fallback=True))
     assert fallen.provider == "cpu (asked for cuda)"
 
 
@@ -154,6 +167,16 @@ class Exploit:
         return pytest.fail, ("the archive ran code",)
 
 
+class Touch:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        return os.mkdir, (self.path,)
+
+
 def pickled(value: object) -> bytes:
     buffer = io.BytesIO()
     torch.save(value, buffer)
@@ -185,6 +208,9 @@ def changed(archive: Path, path: Path, name: str, content: bytes) -> Path:
         ),
         ("model/data/weights/model_weights_config.json", b"{", "is no archive of torch.export"),
         ("model/Archive_version", b"0", "two entries have one name"),
+        ("model/../../outside", b"", "an entry's name leads out of it"),
+        ("..\\outside", b"", "an entry's name leads out of it"),
+        ("/etc/outside", b"", "an entry's name leads out of it"),
     ],
 )
 def test_an_archive_that_needs_more_than_tensors_is_refused_before_it_is_run(
@@ -193,6 +219,33 @@ def test_an_archive_that_needs_more_than_tensors_is_refused_before_it_is_run(
     path = changed(archive, tmp_path / "model.pt2", name, content)
     with pytest.raises(ModelError, match=message):
         TorchBackend.load(path)
+
+
+def test_an_archive_that_would_unpack_to_more_than_it_is_is_refused(archive: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.pt2"
+    shutil.copy(archive, path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("model/data/weights/more", bytes(50 << 20))
+    assert path.stat().st_size < 10 << 20
+    with pytest.raises(ModelError, match=r"entries claim more than the .* bytes that it has"):
+        TorchBackend.load(path)
+
+
+def test_a_payload_of_a_whole_version_does_not_run(archive: Path, version: Path, tmp_path: Path) -> None:
+    shutil.copytree(version, tmp_path / "1")
+    mark = tmp_path / "ran"
+    payload = pickled((Touch(str(mark)),))
+    torch.load(io.BytesIO(payload), weights_only=False)
+    assert mark.exists()  # this is what it would do
+    mark.rmdir()
+    changed(archive, tmp_path / "1/model.pt2", "model/data/sample_inputs/model.pt", payload)
+    with pytest.raises(ModelError, match=r"model\.pt2 is not what the manifest says"):
+        load_model(tmp_path / "1", trusted(version))
+    write_manifest(tmp_path / "1")
+    for options in (trusted(version), trusted(tmp_path / "1")):  # not the one that was named; named, and hostile
+        with pytest.raises(ModelError, match=r"`digests`|needs weights_only=False"):
+            load_model(tmp_path / "1", options)
+    assert not mark.exists()
 
 
 def test_an_archive_with_nothing_changed_is_still_loaded(archive: Path, tmp_path: Path) -> None:

@@ -10,11 +10,15 @@ import grpc
 import numpy as np
 import pytest
 
-from navi.client import Client
+from navi.client import Client, Credentials
 from navi.core import Degradation, Ids, Query, Ranking, Scores, StageReport
+from navi.core.clock import SystemClock
+from navi.server.inference.models import Models
+from navi.server.metrics import Metrics
 from navi.server.serve import running_server
-from navi.server.server import Server
+from navi.server.server import Server, Watch
 from navi.server.settings import ServerSettings
+from navi.server.watchers import watching
 
 STAGES = (StageReport(name="merge", rows_in=7, rows_out=5, microseconds=1500, dropped={"seen": 2}),)
 DEGRADATIONS = (Degradation(stage="rerank", reason="late", detail="left out", rows=5),)
@@ -97,8 +101,10 @@ class Running:
     http: str
 
     def value(self, name: str, **labels: str) -> float:
-        """A sample of the server's metrics; 0 where there is none."""
-        return self.server.registry.get_sample_value(name, labels) or 0.0
+        """The sum of the samples of this name that have these labels, perhaps among others; 0 where there is none."""
+        families = self.server.registry.collect()
+        samples = [sample for family in families for sample in family.samples if sample.name == name]
+        return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
 
     def idle(self) -> bool:
         return self.value("navi_in_flight") == 0
@@ -108,16 +114,26 @@ class Running:
 
 
 @contextmanager
-def serve(pipelines=None, stores=None, **settings) -> Iterator[Running]:
+def serve(pipelines=None, stores=None, *, more=(), models=None, credentials=None, **settings) -> Iterator[Running]:
+    """more: watchers beside those that the settings name. models: a directory of those without a pipeline.
+
+    credentials: of the client and of the channel.
+    """
+    credentials = credentials or Credentials()
     if not isinstance(pipelines, dict):
         pipelines = {"home": pipelines or FakePipeline()}
-    chosen = ServerSettings(**{"address": "127.0.0.1:0", "http_address": "127.0.0.1:0", "threads": 4, **settings})
-    server = Server(chosen, pipelines, stores or {})
+    plain = {"address": "127.0.0.1:0", "http_address": "127.0.0.1:0", "threads": 4, "max_connection_age_s": 0}
+    chosen = ServerSettings(**{**plain, **settings})
+    metrics = Metrics()
     with ExitStack() as after:  # the server stops before its clients close, and calls in flight can end
+        watchers = after.enter_context(watching(chosen, metrics, SystemClock()))
+        server = Server(chosen, pipelines, stores or {}, watch=Watch(metrics, watchers=(*watchers, *more)))
+        if models is not None:
+            server = server.serving(models if isinstance(models, Models) else Models(models))
         with running_server(server, grace_s=20) as ports:
             target = f"127.0.0.1:{ports.grpc}"
-            client = after.enter_context(Client(target, timeout_s=20))
-            channel = after.enter_context(grpc.insecure_channel(target))
+            client = after.enter_context(Client(target, timeout_s=20, credentials=credentials))
+            channel = after.enter_context(credentials.channel(target, ()))
             client.wait_ready(20)
             yield Running(server, client, channel, target, f"http://127.0.0.1:{ports.http}")
 

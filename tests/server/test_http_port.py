@@ -29,24 +29,11 @@ def samples(at):
     }
 
 
-def test_metrics_tell_of_calls_and_stages(navi):
+def test_a_scrape_holds_the_server_and_its_process(navi):
     with navi.serve() as at:
         at.client.rank()
-        at.client.score([1, 2])
-        with pytest.raises(errors.NotFound):
-            at.client.rank(pipeline="x" * 50)
         found = samples(at)
-    home = ("pipeline", "home")
-    assert found["navi_requests_total", ("code", "OK"), ("method", "Rank"), home] == 1
-    assert found["navi_requests_total", ("code", "OK"), ("method", "Score"), home] == 1
-    assert found["navi_requests_total", ("code", "NOT_FOUND"), ("method", "Rank"), ("pipeline", "unknown")] == 1
-    assert found["navi_request_seconds_count", ("method", "Rank"), home] == 1
-    assert found["navi_stage_seconds_count", home, ("stage", "merge")] == 2
-    assert found["navi_stage_seconds_sum", home, ("stage", "merge")] == pytest.approx(0.003)
-    assert found["navi_stage_rows_total", ("direction", "in"), home, ("stage", "merge")] == 14
-    assert found["navi_stage_rows_total", ("direction", "out"), home, ("stage", "merge")] == 10
-    assert found["navi_stage_dropped_total", home, ("reason", "seen"), ("stage", "merge")] == 4
-    assert found["navi_degraded_total", home, ("reason", "late"), ("stage", "rerank")] == 1
+    assert found["navi_request_seconds_count", ("method", "Rank"), ("pipeline", "home")] == 1
     assert found["navi_in_flight",] == 0
     assert found["process_resident_memory_bytes",] > 0
 

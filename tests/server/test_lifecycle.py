@@ -29,7 +29,7 @@ class Slow:
         time.sleep(0.5)
         return [InvalidArgument("k", "was worked on")]
 
-settings = ServerSettings(address="127.0.0.1:0", http_address="")
+settings = ServerSettings(address="127.0.0.1:0", http_address="", max_connection_age_s=0)
 serve(Server(settings, {"slow": Slow()}, {}), lambda ports: print(ports.grpc, flush=True))
 print("stopped", flush=True)
 """
@@ -67,7 +67,8 @@ def test_a_call_that_outlasts_the_drain_is_cancelled(navi):
         ended.append(query)
         raise errors.Cancelled("the caller went away")
 
-    server = Server(ServerSettings(address="127.0.0.1:0", http_address=""), {"home": navi.pipeline(endless)}, {})
+    settings = ServerSettings(address="127.0.0.1:0", http_address="", max_connection_age_s=0)
+    server = Server(settings, {"home": navi.pipeline(endless)}, {})
     with running_server(server, grace_s=0.1) as ports:
         channel = grpc.insecure_channel(f"127.0.0.1:{ports.grpc}")
         call = channel.unary_unary("/navi.v1.RankingService/Rank").future(b"\x20\x01", timeout=20)

@@ -13,6 +13,9 @@ def test_every_service_is_listed(navi):
     assert set(services) == {
         "navi.v1.RankingService",
         "navi.v1.FeatureService",
+        "inference.GRPCInferenceService",
+        "tensorflow.serving.PredictionService",
+        "tensorflow.serving.ModelService",
         "grpc.health.v1.Health",
         "grpc.reflection.v1alpha.ServerReflection",
     }

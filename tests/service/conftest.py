@@ -65,6 +65,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = out.with_name("options.toml")
     options.write_text(OPTIONS)
     navi("train", "generated", out, "--items", 800, "--users", 300, "--events", 20_000, "--options", options)
+    with (out / "navi.toml").open("a") as config:  # a server stops as soon as its clients' connections are so old
+        config.write("\n[server]\nmax_connection_age_s = 1.0\n")
     return out
 
 

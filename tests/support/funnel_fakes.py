@@ -12,7 +12,7 @@ from candidates.context import Context
 from candidates.gather import Gather, SourceEntry
 from candidates.source import Fetched
 from navi.core.candidates import Candidates
-from navi.core.clock import SystemClock
+from navi.core.clock import Clock, SystemClock
 from navi.features.item_table import ItemTable
 from navi.features.memory_store import MemoryStore
 from ranking.funnel import Funnel
@@ -102,8 +102,9 @@ class FunnelMaker:
             "blend": Blend(method="reciprocal_rank_fusion", weights=(1.0,) * len(entries), limit=1000),
             **changes,
         }
+        clock: Clock = chosen.pop("clock", SystemClock())
         steps = Steps(table=self.table, sources=entries, **chosen)
-        gather = Gather(entries, ThreadPoolExecutor(2), SystemClock())
-        funnel = Funnel("test", steps, gather, SystemClock(), ThreadPoolExecutor(2))
+        gather = Gather(entries, ThreadPoolExecutor(2), clock)
+        funnel = Funnel("test", steps, gather, clock, ThreadPoolExecutor(2))
         self.made.append(funnel)
         return funnel

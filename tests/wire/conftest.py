@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from navi.core.column import DTYPES, Column
 from navi.core.deadline import Deadline
+from navi.core.explanation import Explanation
 from navi.core.ids import Ids
 from navi.core.query import MAX_K, Predicate, Query, Supplied
 from navi.core.ragged import offsets_of
@@ -84,7 +85,15 @@ def predicates(draw):
 def queries(draw, *, score=False):
     """A query as it can travel; for `Score`, with candidates and without what only `Rank` has."""
     given = draw(supplied(1)) if score else draw(st.none() | supplied())
-    rank_only = {} if score else {"exclude": draw(ids()), "predicates": tuple(draw(st.lists(predicates(), max_size=2)))}
+    rank_only = (
+        {}
+        if score
+        else {
+            "exclude": draw(ids()),
+            "predicates": tuple(draw(st.lists(predicates(), max_size=2))),
+            "explain": draw(st.booleans()),
+        }
+    )
     return Query(
         pipeline=draw(TEXT),
         user=draw(st.none() | INT64 | TEXT),
@@ -106,6 +115,7 @@ STAGES = st.builds(
     rows_in=COUNTS,
     rows_out=COUNTS,
     microseconds=st.integers(0, 2**63),
+    offset=st.integers(0, 2**63),
     degraded=st.booleans(),
     dropped=st.dictionaries(TEXT, COUNTS, max_size=2),
 )
@@ -123,6 +133,22 @@ def reports(draw, rows):
         "degradations": tuple(draw(st.lists(DEGRADATIONS, max_size=2))),
         "as_of": draw(TIMES),
     }
+
+
+@st.composite
+def explanations(draw):
+    listed = draw(ids())
+    n, drops = len(listed), draw(st.lists(st.tuples(TEXT, TEXT), max_size=3))
+    masks_ = draw(st.lists(COUNTS, min_size=n, max_size=n))
+    drop = draw(st.lists(st.integers(-1, len(drops) - 1), min_size=n, max_size=n))
+    return Explanation(
+        ids=listed,
+        sources=np.array(masks_, dtype=np.uint32),
+        scores=draw(st.dictionaries(NAMES, arrays("float32", ANY_FLOAT32, n), max_size=2)),
+        drop=np.array(drop, dtype=np.int32),
+        drops=tuple(drops),
+        candidates=draw(st.integers(n, 2**32 - 1)),
+    )
 
 
 @st.composite
@@ -169,6 +195,7 @@ def make():
         columns=columns,
         named_columns=named_columns,
         ids=ids,
+        explanations=explanations,
         predicates=predicates,
         queries=queries,
         rankings=rankings,

@@ -22,7 +22,7 @@ ARRIVAL = Arrival(Deadline.never(), now=123.0, seed=77)
 @pytest.fixture(scope="session")
 def same_query(same):
     def check(one: Query, other: Query) -> bool:
-        plain = ("pipeline", "user", "k", "as_of", "seed", "request_id", "exclude")
+        plain = ("pipeline", "user", "k", "as_of", "seed", "request_id", "exclude", "explain")
         assert [getattr(one, name) for name in plain] == [getattr(other, name) for name in plain]
         assert same.columns(one.features, other.features)
         assert (one.supplied is None) == (other.supplied is None)

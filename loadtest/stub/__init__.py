@@ -1,0 +1,1 @@
+"""Servers that answer after a known time, to measure the harness by."""

@@ -1,0 +1,1 @@
+"""Benchmarks in one process, and what all benchmarks share: processes on cores, paired runs, tables."""

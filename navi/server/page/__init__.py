@@ -1,0 +1,1 @@
+"""The status page: what a person sees of a running server."""

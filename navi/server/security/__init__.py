@@ -1,0 +1,1 @@
+"""Who may connect, who calls, and what each caller may do."""

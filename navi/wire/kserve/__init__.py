@@ -1,0 +1,1 @@
+"""Messages and service of the KServe v2 inference protocol, generated from `protos/`."""

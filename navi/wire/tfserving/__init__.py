@@ -1,0 +1,1 @@
+"""Messages and services of TensorFlow Serving, generated from `protos/`."""
