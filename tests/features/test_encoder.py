@@ -61,6 +61,16 @@ def test_a_wide_numeric_makes_as_many_columns_and_is_missing_as_a_whole() -> Non
     assert request({"user.x": one}, 1, Numeric(name="n", feature="user.x")) == f32(4.0)
 
 
+def test_a_numeric_that_changes_nothing_gives_every_bit_as_it_came() -> None:
+    plain = Numeric(name="v", feature="user.v", width=2, fill=3.0)
+    values = np.array([[1e-40, -0.0], [0.1, 3.4e38]], np.float32)
+    assert np.array(request({"user.v": Column(values)}, 2, plain), np.float32).tobytes() == values.tobytes()
+    half = Column(values, valid=np.array([False, True]))
+    assert request({"user.v": half}, 2, plain) == [[3.0, 3.0], values[1].tolist()]
+    with pytest.raises(InvalidArgument, match=r"user\.v: is not finite"):
+        request({"user.v": Column(np.array([[np.inf, 0.0]], np.float32))}, 1, plain)
+
+
 def test_columns_stand_in_the_order_of_the_transforms() -> None:
     transforms = (
         Numeric(name="a", feature="user.a"),

@@ -12,6 +12,7 @@ from tiny_model import batch, expected, onnx_model
 
 from navi.core.errors import BackendError, ModelError
 from navi.models.onnx_backend import OnnxBackend, bound_run
+from navi.models.onnx_session import open_session
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,11 @@ def test_many_threads_may_run_one_model(backend: OnnxBackend) -> None:
         answers = list(pool.map(backend.run, batches))
     for inputs, outputs in zip(batches, answers, strict=True):
         np.testing.assert_allclose(outputs["logits"], expected(inputs), atol=1e-5)
+
+
+def test_no_plan_of_memory_is_kept_for_each_number_of_rows(path: Path) -> None:
+    session = open_session(path, ["CPUExecutionProvider"], 1, allow_fallback=False)
+    assert not session.get_session_options().enable_mem_pattern  # or memory would grow with every new shape
 
 
 def test_a_bound_run_gives_what_a_plain_one_gives(backend: OnnxBackend, path: Path) -> None:
