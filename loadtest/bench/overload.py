@@ -26,6 +26,8 @@ from navi.core.ids import Ids
 FACTORS = (1.0, 2.0, 4.0)
 BACK, HEALTHY = 0.7, 0.99
 """The load after the overload, as a share of the peak, and the share of good calls that makes a second a good one."""
+STEADY = 3
+"""Seconds in a row that must be good: a machine that pauses much later has not undone a recovery."""
 CROWD = 16
 """Callers of a server that takes one call at a time."""
 BUSY = 0.7
@@ -85,14 +87,14 @@ def good_calls(windows: Sequence[Window], deadline_s: float) -> int:
 
 
 def recovery_seconds(windows: Sequence[Window], since: float, deadline_s: float) -> float:
-    """Seconds from `since` until the first window from which on nearly every call is good; infinite without one."""
+    """Seconds from `since` until the first of `STEADY` windows in a row whose calls are nearly all good; infinite
+    without any."""
     later = [window for window in windows if window.start + window.seconds / 2 >= since]
-    since_good = np.inf
-    for window in reversed(later):
-        if good_calls([window], deadline_s) < HEALTHY * window.offered:
-            break
-        since_good = max(window.start - since, 0.0)
-    return float(since_good)
+    well = [good_calls([window], deadline_s) >= HEALTHY * window.offered for window in later]
+    for at in range(len(later) - STEADY + 1):
+        if all(well[at : at + STEADY]):
+            return max(later[at].start - since, 0.0)
+    return float(np.inf)
 
 
 def _target(workload: Workload) -> NaviRank:

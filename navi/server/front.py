@@ -138,4 +138,7 @@ def _settle(future: "asyncio.Future[Outcome]", outcome: Outcome) -> None:
 
 
 async def _abort(context: Context, refusal: Refusal) -> bytes:
-    await context.abort(refusal.code, refusal.message, refusal.metadata)
+    try:
+        await context.abort(refusal.code, refusal.message, refusal.metadata)
+    except grpc.aio.InternalError:  # the caller has gone while it was told; gRPC would log it as our fault
+        raise asyncio.CancelledError from None

@@ -24,12 +24,12 @@ def test_only_answers_within_the_deadline_are_good() -> None:
     assert good_calls([window(0, offered=9, good=5, late=2), window(1, offered=9, good=3)], 0.2) == 8
 
 
-def test_recovery_counts_from_the_first_second_after_which_all_are_good() -> None:
-    spoilt, well = {"offered": 100, "good": 50}, {"offered": 100, "good": 100}
-    windows = [window(0, **spoilt), window(1, **well), window(2, **spoilt), window(3, **well), window(4, **well)]
+def test_recovery_counts_to_the_first_of_three_good_seconds_in_a_row() -> None:
+    good = [50, 100, 50, 100, 100, 100, 50]
+    windows = [window(at, offered=100, good=calls) for at, calls in enumerate(good)]
     assert recovery_seconds(windows, 1.0, 0.2) == 2.0
     assert recovery_seconds(windows, 3.0, 0.2) == 0.0
-    assert recovery_seconds(windows[:3], 1.0, 0.2) == math.inf
+    assert recovery_seconds(windows, 4.0, 0.2) == math.inf
 
 
 def test_a_score_that_only_float32_rounds_is_equal_and_one_off_by_more_than_the_rule_is_not() -> None:
