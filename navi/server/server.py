@@ -235,6 +235,8 @@ class Server:
     def _options(self) -> list[tuple[str, int]]:
         size, age_s = self._settings.max_message_bytes, self._settings.max_connection_age_s
         age = [("grpc.max_connection_age_ms", round(age_s * 1000))] if age_s else []
+        streams = self._settings.max_connection_calls
+        age += [("grpc.max_concurrent_streams", streams)] if streams else []
         return [
             *age,
             ("grpc.max_receive_message_length", size),

@@ -128,6 +128,12 @@ class ServerSettings(Strict):
         description="Seconds for which a stopping server, already marked as not ready, still takes new calls, "
         "so that load balancers that poll can notice.",
     )
+    max_connection_calls: int = Field(
+        default=0,
+        ge=0,
+        description="Calls at once on one connection; 0: any number. Where a call costs little more than a refusal, "
+        "the door cannot keep up with an overload; gRPC's core refuses what is beyond this (UNAVAILABLE), for less.",
+    )
     max_connection_age_s: float = Field(
         default=15.0,
         ge=0,

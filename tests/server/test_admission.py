@@ -58,6 +58,17 @@ def test_a_call_past_the_cap_is_refused_at_once_and_the_others_end_well(navi, ga
         assert at.value("navi_requests_total", method="Rank", pipeline="", code="RESOURCE_EXHAUSTED") == 1
 
 
+def test_a_connection_has_no_more_calls_at_once_than_it_may(navi, gate, pipeline):
+    with navi.serve(pipeline, max_connection_calls=2) as at:
+        calls = [at.start_rank(REQUEST, timeout=20) for _ in range(2)]
+        navi.eventually(lambda: at.value("navi_in_flight") == 2)
+        calls.append(at.start_rank(REQUEST, timeout=20))  # waits at the client
+        gate.opened.wait(0.2)
+        assert at.value("navi_in_flight") == 2
+        gate.opened.set()
+        assert settle(calls) == [None, None, None]
+
+
 def test_a_refusal_says_when_to_come_back(navi, gate, pipeline):
     with navi.serve(pipeline, max_in_flight=1) as at:
         call = at.start_rank(REQUEST, timeout=20)

@@ -51,7 +51,14 @@ class FakeServable:
         for name, values in inputs.items():
             if values.dtype != known[name].dtype:
                 raise InvalidArgument(f"inputs[{name}]", f"is {values.dtype}, not {known[name].dtype}")
+            if not _fits(values.shape, known[name].shape):
+                raise InvalidArgument(f"inputs[{name}]", f"is {values.shape}, not {known[name].shape}")
         return self.fn(inputs)
+
+
+def _fits(shape, wanted) -> bool:
+    sizes = zip(shape, wanted, strict=False)
+    return len(shape) == len(wanted) and all(free is None or size == free for size, free in sizes)
 
 
 def echo(name: str, dtype: object, **more) -> FakeServable:
