@@ -134,7 +134,8 @@ def _outcomes(result: Result) -> list[Element]:
 
 def _trust(found: Verdict, result: Result) -> Element:
     said = "The generator can be trusted." if found.trusted else "The generator is not to be trusted on this run."
-    notes = f" {count(len(result.warnings))} warnings below." if result.warnings else ""
+    plural = "" if len(result.warnings) == 1 else "s"
+    notes = f" {count(len(result.warnings))} warning{plural} below." if result.warnings else ""
     items = [
         tag("li", f"{SIGNS['good' if check.holds else 'bad']} {check.name}: ", tag("b", check.found))
         for check in found.checks

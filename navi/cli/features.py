@@ -78,6 +78,17 @@ def get(
     Console().print(table)
 
 
+@app.command()
+def keys(bundle: BundleDir, store: StoreName = "users") -> None:
+    """Print the keys of a store, one a line, in their order: what `navi loadtest run --users FILE` takes."""
+    opened = _open(bundle, store)
+    try:
+        for key, _ in opened.items():  # noqa: PERF102 - a store is no dict
+            print(key)  # noqa: T201 - for other programs
+    finally:
+        opened.close()
+
+
 def _put(store: "FeatureStore", batch: "pa.RecordBatch", key: str, mode: str, *, first: int) -> None:
     rows = batch.to_pylist()
     keys = [row.pop(key) for row in rows]

@@ -23,6 +23,7 @@ def test_loaded_features_are_there_and_a_running_server_answers_with_them(
     assert first["seen"].tolist() == [1, 2]
     assert "price_preference" not in second
     assert "1.5" in navi("features", "get", bundle, 7).stdout
+    assert {"7", "8"} < set(navi("features", "keys", bundle).stdout.split())
 
 
 @pytest.mark.parametrize(
