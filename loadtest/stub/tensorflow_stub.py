@@ -1,6 +1,5 @@
 """A TensorFlow Serving server of one model that answers after a known time."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import grpc
@@ -8,8 +7,7 @@ import grpc
 from loadtest.stub.service import Method, service
 from loadtest.stub.tensor_model import OUTPUT, TensorModel
 from navi.core.errors import InvalidArgument
-from navi.wire.tensorflow_codec import DTYPES, decode_tensors, encode_prediction, model_spec
-from navi.wire.tensors import TensorSpec
+from navi.wire.tensorflow_codec import decode_tensors, encode_prediction, model_spec, tensor_infos
 from navi.wire.tfserving import serving_pb2 as pb
 from navi.wire.tfserving import tensorflow_pb2 as tf
 
@@ -48,7 +46,7 @@ class TensorFlowStub:
             raise InvalidArgument("metadata_field", "is not signature_def")
         signatures = pb.SignatureDefMap()
         signatures.signature_def[SIGNATURE].CopyFrom(
-            tf.SignatureDef(inputs=_infos(self.model.inputs), outputs=_infos([OUTPUT]))
+            tf.SignatureDef(inputs=tensor_infos(self.model.inputs), outputs=tensor_infos([OUTPUT]))
         )
         response = pb.GetModelMetadataResponse(model_spec=self._spec())
         response.metadata["signature_def"].Pack(signatures)
@@ -67,14 +65,3 @@ class TensorFlowStub:
         self.model.check_name(spec.name, version)
         if spec.signature_name not in ("", SIGNATURE):
             raise InvalidArgument("model_spec.signature_name", f"is {spec.signature_name!r}, not {SIGNATURE!r}")
-
-
-def _infos(specs: Iterable[TensorSpec]) -> dict[str, tf.TensorInfo]:
-    return {
-        spec.name: tf.TensorInfo(
-            name=f"{spec.name}:0",
-            dtype=DTYPES[spec.datatype],
-            tensor_shape=tf.TensorShapeProto(dim=[tf.TensorShapeProto.Dim(size=size) for size in spec.dims]),
-        )
-        for spec in specs
-    }

@@ -10,6 +10,7 @@ from navi.core.errors import InvalidArgument
 from navi.wire.buffers import shown
 from navi.wire.tensors import (
     NUMBERS,
+    TensorSpec,
     as_bytes,
     datatype_of,
     narrowed,
@@ -21,7 +22,7 @@ from navi.wire.tensors import (
     write_values,
 )
 from navi.wire.tfserving.serving_pb2 import ModelSpec, PredictRequest, PredictResponse
-from navi.wire.tfserving.tensorflow_pb2 import DataType, TensorProto, TensorShapeProto
+from navi.wire.tfserving.tensorflow_pb2 import DataType, TensorInfo, TensorProto, TensorShapeProto
 
 MAX_BYTES = 64 << 20
 """What the values of one tensor may take once repeated values are written out: as much as a message may by default."""
@@ -102,6 +103,18 @@ def decode_tensors(tensors: Mapping[str, TensorProto], path: str, *, max_bytes: 
     """The inputs of a request or the outputs of a reply (`path`), by name."""
     return {
         name: decode_tensor(tensor, f"{path}[{shown(name)}]", max_bytes=max_bytes) for name, tensor in tensors.items()
+    }
+
+
+def tensor_infos(specs: Iterable[TensorSpec]) -> dict[str, TensorInfo]:
+    """What a signature says of its inputs or outputs, by name."""
+    return {
+        spec.name: TensorInfo(
+            name=f"{spec.name}:0",
+            dtype=DTYPES[spec.datatype],
+            tensor_shape=TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in spec.dims]),
+        )
+        for spec in specs
     }
 
 

@@ -8,7 +8,7 @@ from navi.batching.servable import ItemKeyed, Servable, VersionState, VersionSta
 from navi.models.backend import TensorSpec
 from navi.server.inference.prediction import wire_spec
 from navi.server.inference.tensorflow_request import BY_ITEM_ID, SIGNATURE
-from navi.wire.tensorflow_codec import DTYPES
+from navi.wire.tensorflow_codec import tensor_infos
 from navi.wire.tfserving import serving_pb2 as pb
 from navi.wire.tfserving import tensorflow_pb2 as tf
 
@@ -51,11 +51,4 @@ def _definition(inputs: Iterable[TensorSpec], servable: Servable) -> tf.Signatur
 
 
 def _infos(specs: Iterable[TensorSpec]) -> dict[str, tf.TensorInfo]:
-    return {
-        spec.name: tf.TensorInfo(
-            name=f"{spec.name}:0",
-            dtype=DTYPES[spec.datatype],
-            tensor_shape=tf.TensorShapeProto(dim=[tf.TensorShapeProto.Dim(size=size) for size in spec.dims]),
-        )
-        for spec in map(wire_spec, specs)
-    }
+    return tensor_infos(map(wire_spec, specs))
